@@ -1,0 +1,33 @@
+"""The four roles, as groups with permissions. One person can have several; a superuser has them all."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import Group, Permission
+
+# role -> permissions as (app label, codename)
+ROLES: dict[str, tuple[tuple[str, str], ...]] = {
+    "labeller": (("memory", "view_memory"),),
+    "operator": (("memory", "view_job"), ("memory", "change_job")),
+    "analyst": (("memory", "view_bank"), ("memory", "view_recall"), ("memory", "view_event")),
+    "administrator": (
+        ("agents", "view_agent"),
+        ("agents", "add_agent"),
+        ("agents", "change_agent"),
+        ("memory", "view_job"),
+        ("memory", "change_job"),
+        ("accounts", "view_user"),
+        ("accounts", "change_user"),
+    ),
+}
+
+
+def ensure_roles(*, using: str) -> None:
+    """Make the groups and give them the permissions that exist so far; safe to repeat after every migration."""
+    for role, wanted in ROLES.items():
+        group, _ = Group.objects.using(using).get_or_create(name=role)
+        for app_label, codename in wanted:
+            permission = Permission.objects.using(using).filter(
+                content_type__app_label=app_label, codename=codename
+            ).first()
+            if permission:
+                group.permissions.add(permission)

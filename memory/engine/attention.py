@@ -1,0 +1,120 @@
+"""A recall is an attention over the bank: signals, logits, softmax weights, floor, token budget."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from memory.engine import signals
+from memory.engine.adapter import Adapter
+from memory.engine.signals import Candidates, Signals
+from memory.engine.types import Cue, Floats, Recollected, Recollection, RecallLimits, State
+
+TRACED = 64  # rows kept with all their numbers; any other candidate can be recomputed from the ledger
+BYPASS_BELOW = 5  # a bank of fewer memories hands all of them on: there is nothing to rank
+
+
+def softmax(logits: Floats, temperature: float = 1.0) -> Floats:
+    """Softmax of (N,) logits; sums to 1 unless empty."""
+    if not len(logits):
+        return logits
+    scaled = (logits - logits.max()) / temperature
+    exponentials = np.exp(scaled, dtype=np.float64)
+    return np.asarray(exponentials / exponentials.sum(), dtype=np.float32)
+
+
+def recall(cue: Cue, candidates: Candidates, adapter: Adapter, limits: RecallLimits) -> Recollection:
+    """Read the bank: weigh every candidate, drop what lies below the floor, fill the token budget by weight.
+
+    A bank of fewer than five memories is bypassed: all of it is handed on, best first, within the budget.
+    """
+    computed = signals.compute(cue, candidates)
+    weights_of_signals = adapter.recall.weights(cue.asking)
+    if not signals.reads_like_english(cue.text):
+        weights_of_signals = _mostly_lexical(weights_of_signals)
+    contributions = computed.values * weights_of_signals  # (N, S)
+    logits = contributions.sum(axis=1)
+    weights = softmax(logits, adapter.recall.temperature)
+    fit = fits(cue, candidates, adapter)
+    order = np.argsort(-logits, kind="stable")
+    bypassed = int((~candidates.archived).sum()) < BYPASS_BELOW
+    allowed = np.array([item.turn not in cue.exclude_turns for item in candidates.items], dtype=bool)
+    passing = allowed & ((fit >= adapter.floor.threshold) | bypassed)
+    chosen, over_budget = _fill(order, passing, candidates, limits)
+    return Recollection(
+        rows=tuple(
+            _row(int(i), candidates, computed, contributions, logits, weights, fit, adapter, int(i) in chosen)
+            for i in _traced(order, chosen)
+        ),
+        candidates=len(candidates.items),
+        below_floor=int((allowed & ~passing).sum()),
+        over_budget=over_budget,
+        floor=adapter.floor.threshold,
+        adapter=adapter.version,
+        bypassed=bypassed,
+        normalisation=computed.normalisation,
+    )
+
+
+def fits(cue: Cue, candidates: Candidates, adapter: Adapter) -> Floats:
+    """Absolute fit of every candidate to the cue, (N,): what the floor is compared with.
+
+    Cosine plus a share of the coverage; for a cue that the English encoder cannot read, coverage alone.
+    """
+    if signals.reads_like_english(cue.text):
+        return candidates.cosine + np.float32(adapter.floor.coverage_share) * candidates.coverage
+    return candidates.coverage
+
+
+def _mostly_lexical(weights: Floats) -> Floats:
+    """Take the encoder's word for little where it does not know the script."""
+    out = weights.copy()
+    for name in ("cosine", "cosine_previous", "cosine_next"):
+        out[signals.NAMES.index(name)] *= 0.2
+    lexical = signals.NAMES.index("lexical")
+    out[lexical] = max(out[lexical], 1.0)
+    return out
+
+
+def _fill(
+    order: npt.NDArray[np.int64], passing: npt.NDArray[np.bool_], candidates: Candidates, limits: RecallLimits
+) -> tuple[set[int], int]:
+    """Take the passing candidates by weight while they fit; one that is too long does not stop the next."""
+    chosen: set[int] = set()
+    room, over = limits.tokens, 0
+    for i in order[passing[order]]:
+        tokens = candidates.items[int(i)].tokens
+        if len(chosen) < limits.memories and tokens <= room:
+            chosen.add(int(i))
+            room -= tokens
+        else:
+            over += 1
+    return chosen, over
+
+
+def _traced(order: npt.NDArray[np.int64], chosen: set[int]) -> list[int]:
+    best = [int(i) for i in order[:TRACED]]
+    held = set(best)
+    return best + [int(i) for i in order[TRACED:] if int(i) in chosen and int(i) not in held]
+
+
+def _row(
+    i: int, candidates: Candidates, computed: Signals, contributions: Floats, logits: Floats, weights: Floats,
+    fit: Floats, adapter: Adapter, injected: bool,
+) -> Recollected:  # fmt: skip
+    floor = adapter.floor
+    return Recollected(
+        item=candidates.items[i],
+        state=State.ARCHIVED if candidates.archived[i] else State.HELD,
+        signals=dict(zip(signals.NAMES, computed.values[i].tolist(), strict=True)),
+        contributions={
+            name: value
+            for name, value in zip(signals.NAMES, contributions[i].tolist(), strict=True)
+            if value
+        },
+        logit=float(logits[i]),
+        weight=float(weights[i]),
+        fit=float(fit[i]),
+        injected=injected,
+        group="highly" if fit[i] >= floor.highly else "maybe" if fit[i] >= floor.threshold else "below",
+    )

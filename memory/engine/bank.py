@@ -1,0 +1,148 @@
+"""A bank's state as a fold of its ledger: one `apply` serves live use, replay at any moment and the policy lab.
+
+Events hold ids and numbers, never text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from memory.engine.types import BankError, Budget, State
+
+
+class Kind(StrEnum):
+    """What can happen to a bank."""
+
+    CONFIGURED = "configured"  # data: memories, tokens, policy
+    WRITTEN = "written"  # data: tokens, importance, adapter, turn, side, piece
+    TOLD = "told"  # another source of a memory: data: turn, side, how ("retold", "merged"), cosine
+    EVICTED = "evicted"  # data: reason, policy, adapter, score, over, instead, budget
+    RESTORED = "restored"  # data: reason
+    PINNED = "pinned"
+    UNPINNED = "unpinned"
+    FORGOTTEN = "forgotten"  # data: until
+    UNFORGOTTEN = "unforgotten"  # data: to
+    ERASED = "erased"
+    RECALLED = "recalled"  # data: recall, memories, weights
+    RESCORED = "rescored"  # data: importance, adapter
+
+
+@dataclass(frozen=True)
+class BankEvent:
+    """One line of a ledger. `seq` counts from 1 within its bank, without gaps."""
+
+    seq: int
+    kind: Kind
+    at: datetime
+    memory: UUID | None = None
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What the ledger knows of one memory."""
+
+    state: State
+    tokens: int
+    importance: float
+    adapter: str
+    written: int
+    sources: int = 1
+    pinned: bool = False
+    reason: str = ""  # why it is archived
+    before: State | None = None  # where a forgotten memory was
+    recalls: int = 0
+    last_recalled: datetime | None = None
+
+
+class BankState:
+    """The fold: which memories are where, what they weigh, and the budget in force."""
+
+    def __init__(self) -> None:
+        self.seq = 0
+        self.budget = Budget(0, 0)
+        self.policy = ""
+        self.marks: dict[UUID, Mark] = {}
+        self.held = 0
+        self.held_tokens = 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BankState) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def apply(state: BankState, event: BankEvent) -> BankState:
+    """Fold one event into `state` and return it. Raises `BankError` on a gap or an event about an unknown memory."""
+    if event.seq != state.seq + 1:
+        raise BankError(f"The ledger has a gap: event {event.seq} follows {state.seq}.")
+    state.seq = event.seq
+    if event.kind is Kind.CONFIGURED:
+        state.budget = Budget(event.data["memories"], event.data["tokens"])
+        state.policy = event.data["policy"]
+    elif event.kind is Kind.RECALLED:
+        _recalled(state, event)
+    elif event.memory is not None:
+        before = state.marks.get(event.memory)
+        after = _written(event) if event.kind is Kind.WRITTEN else _changed(before, event)
+        _count(state, before, -1)
+        _count(state, after, +1)
+        state.marks[event.memory] = after
+    else:
+        raise BankError(f"Event {event.seq} ({event.kind}) names no memory.")
+    return state
+
+
+def replay(events: Iterable[BankEvent]) -> BankState:
+    """Fold a ledger from its beginning: the bank as it was after the last of `events`."""
+    state = BankState()
+    for event in events:
+        apply(state, event)
+    return state
+
+
+def _count(state: BankState, mark: Mark | None, sign: int) -> None:
+    if mark is not None and mark.state is State.HELD:
+        state.held += sign
+        state.held_tokens += sign * mark.tokens
+
+
+def _written(event: BankEvent) -> Mark:
+    data = event.data
+    return Mark(State.HELD, data["tokens"], data["importance"], data["adapter"], event.seq)
+
+
+def _changed(mark: Mark | None, event: BankEvent) -> Mark:
+    if mark is None:
+        raise BankError(f"Event {event.seq} ({event.kind}) is about a memory that was never written.")
+    data = event.data
+    match event.kind:
+        case Kind.TOLD:
+            return replace(mark, sources=mark.sources + 1)
+        case Kind.EVICTED:
+            return replace(mark, state=State.ARCHIVED, reason=data["reason"], pinned=False)
+        case Kind.RESTORED:
+            return replace(mark, state=State.HELD, reason="")
+        case Kind.PINNED | Kind.UNPINNED:
+            return replace(mark, pinned=event.kind is Kind.PINNED)
+        case Kind.FORGOTTEN:
+            return replace(mark, state=State.FORGOTTEN, before=mark.state)
+        case Kind.UNFORGOTTEN:
+            return replace(mark, state=State(data["to"]), before=None, reason=data.get("reason", mark.reason))
+        case Kind.ERASED:
+            return replace(mark, state=State.ERASED, before=None, pinned=False, reason="")
+        case Kind.RESCORED:
+            return replace(mark, importance=data["importance"], adapter=data["adapter"])
+        case _:
+            raise BankError(f"Event {event.seq} has an unknown kind: {event.kind}.")
+
+
+def _recalled(state: BankState, event: BankEvent) -> None:
+    for memory in event.data["memories"]:
+        mark = state.marks[UUID(memory)]
+        state.marks[UUID(memory)] = replace(mark, recalls=mark.recalls + 1, last_recalled=event.at)

@@ -1,0 +1,218 @@
+"""A bank kept in the process: the fold of its ledger, and of what it holds the texts, vectors and terms.
+
+Recall over it is a few numpy operations; the ledger stays the truth, and `apply` brings a hot bank up to it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import numpy.typing as npt
+
+from memory.engine import bank
+from memory.engine.bank import BankEvent, BankState, Kind
+from memory.engine.lexical import LexicalIndex, terms
+from memory.engine.signals import Candidates
+from memory.engine.types import BankError, Cue, Floats, MemoryItem, State
+
+_PER_MEMORY_BYTES = 2_000  # the Python objects of one memory beside its text and vector, roughly
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What the ledger does not hold of a memory: its words, vector (E,) and the hash of its content."""
+
+    item: MemoryItem
+    vector: Floats
+    content: bytes
+
+
+class HotBank:
+    """One bank in memory. Not thread-safe by itself: hold `lock` around a read or a change."""
+
+    def __init__(self, width: int) -> None:
+        self.lock = threading.RLock()
+        self.state = BankState()
+        self.index = LexicalIndex()
+        self.by_content: dict[bytes, UUID] = {}
+        self._width = width
+        self._slot: dict[UUID, int] = {}
+        self._items: list[MemoryItem | None] = []
+        self._words: list[list[str]] = []
+        self._content: list[bytes] = []
+        self._free: list[int] = []
+        self._vectors: Floats = np.zeros((0, width), dtype=np.float32)
+        self._neighbours: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]] | None = None
+        self._text_bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._slot)
+
+    def __iter__(self) -> Iterator[MemoryItem]:
+        return (item for item in self._items if item is not None)
+
+    @property
+    def size(self) -> int:
+        """Bytes held, roughly: vectors exactly, texts and objects by estimate."""
+        return self._vectors.nbytes + 4 * self._text_bytes + _PER_MEMORY_BYTES * len(self._items)
+
+    def get(self, memory: UUID) -> MemoryItem | None:
+        """The held memory of that id, or None."""
+        slot = self._slot.get(memory)
+        return None if slot is None else self._items[slot]
+
+    def words(self, memory: UUID) -> list[str]:
+        return self._words[self._slot[memory]]
+
+    def apply(self, events: Sequence[BankEvent], loaded: Mapping[UUID, Loaded]) -> None:
+        """Fold events in; `loaded` brings every memory that they put (back) into the bank and that still exists.
+
+        A memory that came and was erased since has nothing to load: its events are folded, its words are not held.
+        """
+        for event in events:
+            bank.apply(self.state, event)
+            if event.kind is Kind.RECALLED:
+                for memory in event.data["memories"]:
+                    self._refresh(UUID(memory))
+            elif event.memory is not None:
+                self._settle(event.memory, loaded)
+
+    def best_cosine(self, vector: Floats) -> tuple[float, MemoryItem | None]:
+        """The held memory nearest to `vector` (E,), and its cosine; (0, None) for an empty bank."""
+        if not self._slot:
+            return 0.0, None
+        scores = self._vectors[: len(self._items)] @ vector
+        slot = int(scores.argmax())
+        return float(scores[slot]), self._items[slot]
+
+    def candidates(self, cue: Cue, cue_terms: Sequence[str], archive: Sequence[Loaded] = ()) -> Candidates:
+        """Every held memory, and the given archived ones after them, with their raw scores for the cue."""
+        slots = len(self._items)
+        alive, previous, following = self._arranged()
+        cosine = (self._vectors[:slots] @ cue.vector)[alive]
+        lexical = self.index.scores(cue_terms, slots)[alive]
+        coverage = self.index.coverage(cue_terms, slots)[alive]
+        items: list[MemoryItem] = [item for item in self._items if item is not None]
+        nobody = np.full(len(archive), -1, dtype=np.int64)
+        outside = [self.index.score_outside(cue_terms, terms(found.item.text)) for found in archive]
+        return Candidates(
+            items=[*items, *(found.item for found in archive)],
+            cosine=_joined(cosine, [float(found.vector @ cue.vector) for found in archive]),
+            lexical=_joined(lexical, [score for score, _ in outside]),
+            coverage=_joined(coverage, [share for _, share in outside]),
+            previous=np.concatenate([previous, nobody]),
+            next=np.concatenate([following, nobody]),
+            archived=np.arange(len(items) + len(archive)) >= len(items),
+        )
+
+    def _settle(self, memory: UUID, loaded: Mapping[UUID, Loaded]) -> None:
+        """Bring what is held of one memory into line with its mark."""
+        mark = self.state.marks[memory]
+        if mark.state is not State.HELD:
+            self._drop(memory)
+        elif memory in self._slot:
+            self._refresh(memory)
+        elif memory in loaded:
+            self._hold(loaded[memory])
+            self._refresh(memory)
+
+    def _hold(self, found: Loaded) -> None:
+        slot = self._free.pop() if self._free else self._grow()
+        item = found.item
+        words = terms(item.text)
+        self._items[slot], self._words[slot], self._content[slot] = item, words, found.content
+        self._vectors[slot] = found.vector
+        self._slot[item.id] = slot
+        self.by_content[found.content] = item.id
+        self.index.add(slot, words)
+        self._text_bytes += len(item.text)
+        self._neighbours = None
+
+    def _grow(self) -> int:
+        slot = len(self._items)
+        if slot == len(self._vectors):
+            wider = np.zeros((max(64, 2 * slot), self._width), dtype=np.float32)
+            wider[:slot] = self._vectors
+            self._vectors = wider
+        self._items.append(None)
+        self._words.append([])
+        self._content.append(b"")
+        return slot
+
+    def _drop(self, memory: UUID) -> None:
+        slot = self._slot.pop(memory, None)
+        if slot is None:
+            return
+        item = self._items[slot]
+        assert item is not None
+        self.index.discard(slot, self._words[slot])
+        if self.by_content.get(self._content[slot]) == memory:
+            del self.by_content[self._content[slot]]
+        self._text_bytes -= len(item.text)
+        self._items[slot], self._words[slot], self._content[slot] = None, [], b""
+        self._vectors[slot] = 0.0
+        self._free.append(slot)
+        self._neighbours = None
+
+    def _refresh(self, memory: UUID) -> None:
+        slot, mark = self._slot.get(memory), self.state.marks[memory]
+        if slot is None:
+            return
+        item = self._items[slot]
+        assert item is not None
+        self._items[slot] = replace(
+            item,
+            importance=mark.importance,
+            pinned=mark.pinned,
+            written=mark.written,
+            recalls=mark.recalls,
+            last_recalled=mark.last_recalled,
+        )
+
+    def _arranged(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Slots in use, and for each (as rows among them) the sides just before and after it in its session."""
+        if self._neighbours is None:
+            alive = np.array([i for i, item in enumerate(self._items) if item is not None], dtype=np.int64)
+            self._neighbours = (alive, *neighbours([item for item in self._items if item is not None]))
+        return self._neighbours
+
+
+def neighbours(items: Sequence[MemoryItem]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """For each item the index of the side just before and just after it in the same session, or -1."""
+    size = len(items)
+    previous, following = np.full(size, -1, dtype=np.int64), np.full(size, -1, dtype=np.int64)
+    if size < 2:
+        return previous, following
+    sessions: dict[tuple[Any, ...], int] = {}
+    session = np.fromiter(
+        (sessions.setdefault((item.place.conversation, item.place.session), len(sessions)) for item in items),
+        dtype=np.int64, count=size,
+    )  # fmt: skip
+    position = np.fromiter((item.place.position for item in items), dtype=np.int64, count=size)
+    piece = np.fromiter((item.piece for item in items), dtype=np.int64, count=size)
+    order = np.lexsort((piece, position, session))
+    before, after = order[:-1], order[1:]
+    # a piece follows a piece of the same side, or the first piece of the next side follows the last of this one
+    step = position[after] - position[before]
+    linked = (session[before] == session[after]) & (step <= 1)
+    previous[after[linked]] = before[linked]
+    following[before[linked]] = after[linked]
+    return previous, following
+
+
+def _joined(scores: Floats, more: Sequence[float]) -> Floats:
+    return np.concatenate([scores, np.array(more, dtype=np.float32)]) if more else scores
+
+
+def check(hot: HotBank) -> None:
+    """Raise `BankError` unless what is held agrees with the fold: the same memories, the same token sum."""
+    held = {memory for memory, mark in hot.state.marks.items() if mark.state is State.HELD}
+    if held != {item.id for item in hot}:
+        raise BankError("The hot bank and its ledger disagree about what is held.")
+    if sum(item.tokens for item in hot) != hot.state.held_tokens or len(held) != hot.state.held:
+        raise BankError("The hot bank and its ledger disagree about its size.")

@@ -1,0 +1,39 @@
+"""What in a reply is its own: text that merely repeats recalled memories is never remembered again as new."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import regex
+
+from memory.engine.lexical import terms
+
+_QUOTE_LINE = regex.compile(r"^\s*>")
+_SENTENCE = regex.compile(r"(?<=[.!?。！？])\s+|\n+")
+REPEATED = 0.9  # share of a sentence's terms that one recalled memory holds
+SHORTEST = 4  # sentences of fewer terms are left alone: too little to tell
+
+
+def without_recalled(reply: str, recalled: Sequence[str]) -> str:
+    """Take quotations and repetitions of `recalled` texts out of a reply; "" when nothing of its own is left.
+
+    A reply into which nothing was recalled comes back as it is.
+    """
+    if not recalled:
+        return reply
+    known = [set(terms(text)) for text in recalled]
+    kept = [line for line in reply.split("\n") if not _QUOTE_LINE.match(line)]
+    own = [part for part in _SENTENCE.split("\n".join(kept)) if part.strip() and not _repeats(part, known)]
+    if not own:
+        return ""
+    # nothing repeated: keep the reply verbatim, line breaks and all
+    if len(own) == len([part for part in _SENTENCE.split(reply) if part.strip()]):
+        return reply
+    return " ".join(part.strip() for part in own)
+
+
+def _repeats(sentence: str, known: Sequence[set[str]]) -> bool:
+    words = set(terms(sentence))
+    if len(words) < SHORTEST:
+        return False
+    return any(len(words & held) >= REPEATED * len(words) for held in known)

@@ -1,0 +1,139 @@
+"""Planning what a turn's sides do to a bank: write, tell again, merge; then evict to the budget. Pure: changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from memory.engine.adapter import Adapter
+from memory.engine.bank import BankEvent, Kind
+from memory.engine.features import Context, features, negations
+from memory.engine.hot import HotBank
+from memory.engine.lexical import terms
+from memory.engine.retention import RetentionPolicy, choose_evictions
+from memory.engine.text import count_tokens
+from memory.engine.types import Floats, MemoryItem, NewSide
+
+NEAR_DUPLICATE = 0.95
+
+
+@dataclass(frozen=True)
+class Write:
+    """A memory to be written: the item, where it came from, and the features that its score came from."""
+
+    item: MemoryItem
+    new: NewSide
+    features: Floats
+
+
+@dataclass
+class WritingPlan:
+    """What to do, in order. `events` continue the bank's ledger; `writes` and `sources` are the rows beside them."""
+
+    events: list[BankEvent] = field(default_factory=list)
+    writes: list[Write] = field(default_factory=list)
+    sources: list[tuple[UUID, NewSide, str]] = field(default_factory=list)  # memory, side, how
+
+
+class Planner:
+    """Plans one transaction against a hot bank that is up to date with its ledger."""
+
+    def __init__(self, hot: HotBank, adapter: Adapter, policy: RetentionPolicy, now: datetime) -> None:
+        self._hot, self._adapter, self._policy, self._now = hot, adapter, policy, now
+        self.plan = WritingPlan()
+        self._new: dict[UUID, Write] = {}
+        self._by_content: dict[bytes, UUID] = {}
+        self._back: dict[UUID, MemoryItem] = {}
+        self._first = hot.state.seq + 1
+
+    def follow(self, seq: int) -> None:
+        """Number the plan from `seq`, where other events of the same transaction come before it."""
+        self._first = seq
+
+    def event(self, kind: Kind, memory: UUID | None, **data: Any) -> BankEvent:
+        """Append one event to the plan, numbered after what the bank and the plan hold so far."""
+        made = BankEvent(self._first + len(self.plan.events), kind, self._now, memory, data)
+        self.plan.events.append(made)
+        return made
+
+    def take(self, side: NewSide, context: Context, archived: Mapping[bytes, MemoryItem]) -> None:
+        """Remember one piece of a side: told again, merged into a near-duplicate, or written new.
+
+        `archived` are the bank's archived memories by content: one that is retold comes back into the bank.
+        """
+        twin = self._hot.by_content.get(side.content) or self._by_content.get(side.content)
+        if twin is None and side.content in archived:
+            twin = archived[side.content].id
+            self.event(Kind.RESTORED, twin, reason="retold")
+            self._back[twin] = archived[side.content]
+            self._by_content[side.content] = twin
+        if twin is not None:
+            self._tell(twin, side, "retold", 1.0)
+            return
+        cosine, nearest = self._nearest(side)
+        words = terms(side.text)
+        if nearest is not None and cosine >= NEAR_DUPLICATE and _says_the_same(nearest, side, words):
+            self._tell(nearest.id, side, "merged", cosine)
+            return
+        self._write(side, words, context, cosine)
+
+    def evict(self) -> None:
+        """Bring the bank, with what was planned so far, under its budget."""
+        state = self._hot.state
+        held = [*self._hot, *(write.item for write in self.plan.writes), *self._back.values()]
+        for eviction in choose_evictions(held, state.budget, self._policy, self._now):
+            self.event(
+                Kind.EVICTED,
+                eviction.memory,
+                reason="budget",
+                policy=self._policy.name,
+                adapter=self._adapter.version,
+                score=round(eviction.score, 6),
+                over=eviction.over,
+                instead=str(eviction.instead) if eviction.instead else None,
+                budget=[state.budget.memories, state.budget.tokens],
+            )
+
+    def _tell(self, memory: UUID, side: NewSide, how: str, cosine: float) -> None:
+        self.event(Kind.TOLD, memory, turn=str(side.turn), side=side.side.value, how=how, cosine=round(cosine, 4))
+        self.plan.sources.append((memory, side, how))
+
+    def _write(self, side: NewSide, words: Sequence[str], context: Context, cosine: float) -> None:
+        context = Context(context.follows_question, context.first_in_session, cosine)
+        values = features(side.text, words, side.role, context, self._hot.index)
+        item = MemoryItem(
+            id=side.id, text=side.text, role=side.role, speaker=side.speaker, at=side.at,
+            tokens=count_tokens(side.text), importance=round(self._adapter.importance.importance(values), 6),
+            turn=side.turn, side=side.side, place=side.place, piece=side.piece,
+            written=self._first + len(self.plan.events),
+        )  # fmt: skip
+        self.event(
+            Kind.WRITTEN, item.id, tokens=item.tokens, importance=item.importance, adapter=self._adapter.version,
+            turn=str(side.turn), side=side.side.value, piece=side.piece,
+        )  # fmt: skip
+        write = Write(item, side, values)
+        self.plan.writes.append(write)
+        self.plan.sources.append((item.id, side, "written"))
+        self._new[item.id] = write
+        self._by_content[side.content] = item.id
+
+    def _nearest(self, side: NewSide) -> tuple[float, MemoryItem | None]:
+        best, nearest = self._hot.best_cosine(side.vector)
+        for write in self._new.values():
+            cosine = float(write.new.vector @ side.vector)
+            if cosine > best:
+                best, nearest = cosine, write.item
+        return best, nearest
+
+
+def _says_the_same(held: MemoryItem, side: NewSide, words: Sequence[str]) -> bool:
+    """Near in vector is not enough ("at 5" and "at 6" are near): same speaker, same terms in order, same negations."""
+    return (
+        held.role is side.role
+        and held.speaker == side.speaker
+        and terms(held.text) == list(words)
+        and negations(held.text) == negations(side.text)
+    )

@@ -1,0 +1,20 @@
+"""First in, first out: the oldest written leaves first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import numpy as np
+
+from memory.engine.types import Floats, MemoryItem
+
+
+class Fifo:
+    """Forgets by age alone: the baseline that every policy has to beat."""
+
+    name = "fifo"
+    per_token = False
+
+    def rank(self, memories: Sequence[MemoryItem], now: datetime) -> Floats:
+        return np.fromiter((memory.written for memory in memories), dtype=np.float32, count=len(memories))

@@ -1,0 +1,20 @@
+"""Importance: what the adapter judged worth least when it was written leaves first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import numpy as np
+
+from memory.engine.types import Floats, MemoryItem
+
+
+class Importance:
+    """Keeps by the importance head's score; older first among equals."""
+
+    name = "importance"
+    per_token = True
+
+    def rank(self, memories: Sequence[MemoryItem], now: datetime) -> Floats:
+        return np.fromiter((memory.importance for memory in memories), dtype=np.float32, count=len(memories))

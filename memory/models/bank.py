@@ -1,0 +1,86 @@
+"""Banks and their ledgers, and what banks share: vector spaces and adapter versions."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+
+class EncoderSpace(models.Model):
+    """A frozen encoder's vector space. Vectors of two spaces never meet in one sum."""
+
+    model = models.CharField(max_length=200)
+    revision = models.CharField(max_length=64)
+    width = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["model", "revision"], name="one_row_a_space")]
+
+    def __str__(self) -> str:
+        return f"{self.model} ({self.revision}, {self.width})"
+
+
+class AdapterVersion(models.Model):
+    """A trained adapter, or the untrained prior, by its version."""
+
+    version = models.CharField(max_length=80, primary_key=True)
+    manifest = models.JSONField(default=dict)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return self.version
+
+
+class Bank(models.Model):
+    """The bounded set of memories that an agent holds for one person, and how it keeps and reads them."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    name = models.CharField(max_length=200)
+    space = models.ForeignKey(EncoderSpace, on_delete=models.PROTECT, related_name="+")
+    budget_memories = models.PositiveIntegerField(
+        _("budget in memories"), default=500, validators=[MinValueValidator(5), MaxValueValidator(100_000)]
+    )
+    budget_tokens = models.PositiveIntegerField(
+        _("budget in tokens"), default=40_000, validators=[MinValueValidator(500), MaxValueValidator(50_000_000)]
+    )
+    policy = models.CharField(_("retention policy"), max_length=40, default="importance")
+    recall_tokens = models.PositiveIntegerField(default=800)
+    recall_archive = models.BooleanField(default=False)
+    last_seq = models.PositiveBigIntegerField(default=0)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("bank")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Event(models.Model):
+    """One line of a bank's ledger: ids and numbers, never text. Rows are only ever added."""
+
+    id = models.BigAutoField(primary_key=True)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    bank = models.ForeignKey(Bank, on_delete=models.CASCADE, related_name="events", db_index=False)
+    seq = models.PositiveBigIntegerField()
+    kind = models.CharField(max_length=20)
+    memory = models.UUIDField(null=True)  # no foreign key: the event outlives an erased memory
+    turn = models.UUIDField(null=True)
+    at = models.DateTimeField()
+    data = models.JSONField(default=dict)
+
+    class Meta:
+        ordering = ["seq"]
+        constraints = [models.UniqueConstraint(fields=["bank", "seq"], name="one_event_a_number")]
+        indexes = [
+            models.Index(fields=["bank", "memory"], name="event_by_memory"),
+            models.Index(fields=["turn"], name="event_by_turn"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.seq} {self.kind}"

@@ -1,0 +1,106 @@
+"""Conversations: started, renamed, forgotten with an undo window, erased."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from memory.engine.bank import Kind
+from memory.engine.text import clean_text, truncate
+from memory.engine.types import State
+from memory.models import Conversation, Memory, MemorySource, Recall
+from memory.services.jobs import enqueue
+from memory.services.ledger import writing
+from memory.services.memories import scrub, unforget
+from memory.services.turns import NotFound, lock_conversation
+
+TITLE_GRAPHEMES = 120
+
+
+def start_conversation(*, owner_id: UUID, bank_id: UUID, now: datetime, title: str = "") -> Conversation:
+    """Make an empty conversation on a bank."""
+    return Conversation.objects.create(
+        owner_id=owner_id, bank_id=bank_id, title=_title(title), created_at=now, updated_at=now
+    )
+
+
+@transaction.atomic
+def rename_conversation(conversation_id: UUID, title: str) -> Conversation:
+    """Give a conversation another title; an empty one is refused by keeping the old. Raises `NotFound`."""
+    conversation = lock_conversation(conversation_id)
+    conversation.title = _title(title) or conversation.title
+    conversation.save(update_fields=["title"])
+    return conversation
+
+
+def forget_conversation(conversation_id: UUID, *, keep_memories: bool, now: datetime) -> datetime:
+    """Hide a conversation, and unless kept the memories that only it told; erase both when the undo window closes."""
+    until = now + timedelta(minutes=settings.UNDO_MINUTES)
+    bank_id = _bank_of(conversation_id)
+    with writing(bank_id) as writer:
+        conversation = lock_conversation(conversation_id)
+        conversation.forgotten_until, conversation.keep_memories = until, keep_memories
+        conversation.save(update_fields=["forgotten_until", "keep_memories"])
+        if not keep_memories:
+            for memory in _told_only_here(conversation_id, State.HELD, State.ARCHIVED):
+                before = writer.hot.state.marks[memory].state
+                writer.add(Kind.FORGOTTEN, memory, now, until=until.isoformat(), before=before.value)
+        enqueue("memory.erase_conversation", str(conversation_id), owner_id=conversation.owner_id, run_after=until)
+    return until
+
+
+def unforget_conversation(conversation_id: UUID, *, now: datetime) -> None:
+    """Undo: the conversation is back, and the memories that went with it."""
+    with transaction.atomic():
+        conversation = (
+            Conversation.objects.select_for_update().filter(pk=conversation_id, forgotten_until__gt=now).first()
+        )
+        if conversation is None:
+            raise NotFound(_("There is no such conversation, or its time for undo is over."))
+        until = conversation.forgotten_until
+        conversation.forgotten_until = None
+        conversation.save(update_fields=["forgotten_until"])
+        went_with_it = Memory.objects.filter(
+            pk__in=_told_only_here(conversation_id, State.FORGOTTEN), forgotten_until=until
+        )
+        for memory in went_with_it.values_list("pk", flat=True):
+            unforget(memory, now=now)
+
+
+def erase_conversation(conversation_id: UUID, *, now: datetime) -> bool:
+    """Erase a forgotten conversation: its turns, recalls, sources, and unless kept the memories only it told."""
+    conversation = Conversation.objects.filter(pk=conversation_id, forgotten_until__lte=now).first()
+    if conversation is None:
+        return False
+    with writing(conversation.bank_id) as writer:
+        if not conversation.keep_memories:
+            gone = _told_only_here(conversation_id, State.HELD, State.ARCHIVED, State.FORGOTTEN)
+            for memory in gone:
+                writer.add(Kind.ERASED, memory, now)
+            scrub(gone)
+        Recall.objects.filter(turn__conversation=conversation_id).delete()
+        conversation.delete()
+    return True
+
+
+def _told_only_here(conversation_id: UUID, *states: State) -> list[UUID]:
+    """Memories in one of `states` that no other conversation told."""
+    here = MemorySource.objects.filter(turn__conversation=conversation_id, memory__state__in=states)
+    elsewhere = MemorySource.objects.exclude(turn__conversation=conversation_id)
+    also = set(elsewhere.filter(memory__in=here.values("memory")).values_list("memory_id", flat=True))
+    return sorted(set(here.values_list("memory_id", flat=True)) - also, key=str)
+
+
+def _bank_of(conversation_id: UUID) -> UUID:
+    bank = Conversation.objects.filter(pk=conversation_id).values_list("bank_id", flat=True).first()
+    if bank is None:
+        raise NotFound(_("There is no such conversation."))
+    return bank
+
+
+def _title(title: str) -> str:
+    return truncate(" ".join(clean_text(title).split()), TITLE_GRAPHEMES)

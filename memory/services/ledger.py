@@ -1,0 +1,211 @@
+"""Writing to a bank: events first, and the tables as their projection. Every change of a bank goes through here."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from memory.engine.bank import BankEvent, Kind
+from memory.engine.hot import HotBank, Loaded
+from memory.engine.lexical import terms
+from memory.engine.remember import WritingPlan
+from memory.engine.types import BankError, State
+from memory.hot_banks import hot_banks, load, private_bank
+from memory.models import Bank, Event, Memory, MemorySource, Posting
+
+_TERM_LENGTH = 80
+
+
+class BankMissing(BankError):
+    """There is no such bank, or it is somebody else's."""
+
+
+def lock_bank(bank_id: UUID) -> Bank:
+    """Read a bank for change: writers of one bank wait for each other, so that its ledger has no gaps."""
+    bank = Bank.objects.select_for_update(of=("self",)).select_related("space").filter(pk=bank_id).first()
+    if bank is None:
+        raise BankMissing("There is no such memory bank.")
+    return bank
+
+
+class LedgerWriter:
+    """Collects what one transaction does to a bank and writes it in a few bulk statements."""
+
+    def __init__(self, bank: Bank, hot: HotBank, *, private: bool) -> None:
+        self.bank, self.hot, self._private = bank, hot, private
+        self.events: list[BankEvent] = []
+        self._turn_of: dict[int, UUID | None] = {}
+        self._new: dict[UUID, Memory] = {}
+        self._loaded: dict[UUID, Loaded] = {}
+        self._changes: dict[UUID, dict[str, Any]] = {}
+        self._sources: list[MemorySource] = []
+
+    @property
+    def next_seq(self) -> int:
+        return self.bank.last_seq + len(self.events) + 1
+
+    def add(self, kind: Kind, memory: UUID | None, at: datetime, turn: UUID | None = None, **data: Any) -> BankEvent:
+        """Record one event and what it changes in the table."""
+        event = BankEvent(self.next_seq, kind, at, memory, data)
+        self._record(event, turn)
+        return event
+
+    def take(self, plan: WritingPlan, turn: UUID) -> None:
+        """Record the plan of one turn. A private bank runs ahead at once; the shared one waits for the commit."""
+        for write in plan.writes:
+            self._new[write.item.id] = self._row(write)
+            self._loaded[write.item.id] = Loaded(write.item, write.new.vector, write.new.content)
+        for event in plan.events:
+            self._record(event, turn)
+        for memory, side, how in plan.sources:
+            self._sources.append(
+                MemorySource(
+                    owner_id=self.bank.owner_id, memory_id=memory, turn_id=side.turn, side=side.side.value,
+                    piece=side.piece, how=how,
+                )
+            )  # fmt: skip
+        if self._private:
+            back = {event.memory for event in plan.events if event.kind is Kind.RESTORED and event.memory}
+            self.hot.apply(plan.events, self._loaded | load(back - self._loaded.keys()))
+
+    def flush(self) -> None:
+        """Write everything; after the commit the shared hot bank follows."""
+        if not self.events:
+            return
+        self._write_changes()
+        Memory.objects.bulk_create(self._new.values(), batch_size=500)
+        Event.objects.bulk_create(map(self._event_row, self.events), batch_size=2000)
+        MemorySource.objects.bulk_create(self._sources, batch_size=2000)
+        self._write_postings()
+        self.bank.last_seq = self.events[-1].seq
+        Bank.objects.filter(pk=self.bank.pk).update(last_seq=self.bank.last_seq)
+        if not self._private:
+            transaction.on_commit(self._advance)
+
+    def _advance(self) -> None:
+        """Spare the next reader a query: fold the committed events into the hot bank, unless someone already did."""
+        with self.hot.lock:
+            if self.hot.state.seq == self.events[0].seq - 1 and not self._restores():
+                self.hot.apply(self.events, self._loaded)
+
+    def _restores(self) -> bool:
+        """Whether an event brought back a memory whose words are not at hand: then the next reader loads it."""
+        return any(
+            event.memory not in self._loaded
+            and (event.kind is Kind.RESTORED or event.data.get("to") == State.HELD)
+            for event in self.events
+        )
+
+    def _record(self, event: BankEvent, turn: UUID | None) -> None:
+        if event.seq != self.next_seq:
+            raise BankError(f"An event is numbered {event.seq}, the ledger expects {self.next_seq}.")
+        self.events.append(event)
+        self._turn_of[event.seq] = turn
+        if event.memory is None:
+            return
+        fields = table_change(event)
+        row = self._new.get(event.memory)
+        if row is not None:
+            for name, value in fields.items():
+                setattr(row, name, value)
+        elif fields:
+            self._changes.setdefault(event.memory, {}).update(fields)
+
+    def _row(self, write: Any) -> Memory:
+        item, new = write.item, write.new
+        return Memory(
+            id=item.id, owner_id=self.bank.owner_id, bank=self.bank, text=item.text, content=new.content,
+            role=item.role.value, speaker=item.speaker, at=item.at, conversation_id=item.place.conversation,
+            turn_id=item.turn, side=item.side.value, place_conversation=item.place.conversation,
+            session=item.place.session, position=item.place.position, piece=item.piece, tokens=item.tokens,
+            importance=item.importance, features=[round(float(x), 5) for x in write.features], space=self.bank.space,
+            vector=new.vector,
+        )  # fmt: skip
+
+    def _event_row(self, event: BankEvent) -> Event:
+        return Event(
+            owner_id=self.bank.owner_id, bank=self.bank, seq=event.seq, kind=event.kind.value, memory=event.memory,
+            turn=self._turn_of[event.seq], at=event.at, data=dict(event.data),
+        )  # fmt: skip
+
+    def _write_changes(self) -> None:
+        """One statement for the memories that change alike (evictions of one turn do, but for nothing)."""
+        alike: dict[tuple[tuple[str, Any], ...], list[UUID]] = {}
+        for memory, fields in self._changes.items():
+            alike.setdefault(tuple(sorted(fields.items())), []).append(memory)
+        # what leaves goes first: a memory that comes back may not meet its twin
+        for fields_key, memories in sorted(alike.items(), key=lambda entry: dict(entry[0]).get("state") == "held"):
+            Memory.objects.filter(pk__in=memories).update(**dict(fields_key))
+
+    def _write_postings(self) -> None:
+        """Index the words of what is archived now, and of nothing else."""
+        changed = {memory: fields["state"] for memory, fields in self._changes.items() if "state" in fields}
+        away = [memory for memory, state in changed.items() if state != State.ARCHIVED]
+        if away:
+            Posting.objects.filter(memory__in=away).delete()
+        words = {row.pk: terms(row.text) for row in self._new.values() if row.state == State.ARCHIVED}
+        archived = [memory for memory, state in changed.items() if state == State.ARCHIVED]
+        with self.hot.lock:
+            at_hand = {memory: self.hot.words(memory) for memory in archived if self.hot.get(memory)}
+        unread = [memory for memory in archived if memory not in at_hand]
+        words |= at_hand | {
+            pk: terms(text) for pk, text in Memory.objects.filter(pk__in=unread).values_list("pk", "text") if unread
+        }
+        Posting.objects.bulk_create(self._postings(words), batch_size=5000)
+
+    def _postings(self, words: Mapping[UUID, Sequence[str]]) -> Iterator[Posting]:
+        for memory, found in words.items():
+            for term, tf in Counter(word[:_TERM_LENGTH] for word in found).items():
+                yield Posting(owner_id=self.bank.owner_id, bank=self.bank, memory_id=memory, term=term, tf=tf)
+
+
+def table_change(event: BankEvent) -> dict[str, Any]:
+    """What an event changes in its memory's row: the table is a projection of the ledger."""
+    data = event.data
+    match event.kind:
+        case Kind.WRITTEN:
+            return {"state": State.HELD, "adapter": data["adapter"], "written_seq": event.seq, "written_at": event.at}
+        case Kind.EVICTED:
+            return {
+                "state": State.ARCHIVED, "archived_at": event.at, "archive_reason": data["reason"], "pinned": False,
+            }  # fmt: skip
+        case Kind.RESTORED:
+            return {"state": State.HELD, "archived_at": None, "archive_reason": ""}
+        case Kind.PINNED | Kind.UNPINNED:
+            return {"pinned": event.kind is Kind.PINNED}
+        case Kind.FORGOTTEN:
+            until = datetime.fromisoformat(data["until"])
+            return {"state": State.FORGOTTEN, "forgotten_until": until, "before": State(data["before"])}
+        case Kind.UNFORGOTTEN:
+            fields: dict[str, Any] = {"state": State(data["to"]), "forgotten_until": None, "before": ""}
+            return fields | ({"archive_reason": data["reason"]} if "reason" in data else {})
+        case Kind.RESCORED:
+            return {"importance": data["importance"], "adapter": data["adapter"]}
+        case _:
+            return {}
+
+
+@contextmanager
+def writing(bank_id: UUID, *, private: bool = False) -> Iterator[LedgerWriter]:
+    """One transaction that changes one bank: locked, up to date, written in bulk at the end.
+
+    `private` works on a hot bank of its own that follows each step at once, for many turns in one transaction.
+    """
+    with transaction.atomic():
+        bank = lock_bank(bank_id)
+        hot = private_bank(bank) if private else hot_banks.open(bank)
+        writer = LedgerWriter(bank, hot, private=private)
+        yield writer
+        writer.flush()
+
+
+def hasten_commit() -> None:
+    """Let this transaction's commit return before it is on disk: for traces, which may be lost in a crash."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL synchronous_commit = off")

@@ -1,0 +1,173 @@
+"""What a person does to a memory: pin, forget, undo, restore, erase. Each verb is one transaction and one event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q
+from django.utils.translation import gettext as _
+
+from memory.encoding import encoder
+from memory.engine.bank import Kind
+from memory.engine.retention import POLICIES, choose_evictions
+from memory.engine.types import BankError, Budget, State
+from memory.hot_banks import load
+from memory.models import Memory, MemorySource, Recall, Turn
+from memory.services.jobs import enqueue
+from memory.services.ledger import LedgerWriter, writing
+from memory.services.turns import NotFound
+
+PINNED_SHARE = 0.8  # of a budget: the rest stays free for what is new
+
+
+class MemoryRefused(BankError):
+    """The memory cannot be changed so; the sentence says why and what to do."""
+
+
+@contextmanager
+def changing(memory_id: UUID, *allowed: State) -> Iterator[tuple[LedgerWriter, Memory]]:
+    """Open the memory's bank for writing. Raises `NotFound`, or `MemoryRefused` when it is in no `allowed` state."""
+    bank_id = Memory.objects.filter(pk=memory_id).values_list("bank_id", flat=True).first()
+    if bank_id is None:
+        raise NotFound(_("There is no such memory. It may have been erased."))
+    with writing(bank_id) as writer:
+        memory = Memory.objects.filter(pk=memory_id).defer("vector", "features").first()
+        if memory is None:
+            raise NotFound(_("There is no such memory. It may have been erased."))
+        if State(memory.state) not in allowed:
+            raise MemoryRefused(_refusal(State(memory.state)))
+        yield writer, memory
+
+
+def _refusal(state: State) -> str:
+    return {
+        State.HELD: _("This memory is in the bank already."),
+        State.ARCHIVED: _("This memory is in the archive. Restore it first."),
+        State.FORGOTTEN: _("This memory is being forgotten. Undo that first."),
+        State.ERASED: _("This memory was erased."),
+    }[state]
+
+
+def pin(memory_id: UUID, *, now: datetime) -> None:
+    """Protect a memory from eviction. Refused when pinned memories would take four fifths of the budget."""
+    with changing(memory_id, State.HELD) as (writer, memory):
+        if memory.pinned:
+            return
+        marks = [mark for mark in writer.hot.state.marks.values() if mark.state is State.HELD and mark.pinned]
+        budget = writer.hot.state.budget
+        tokens = sum(mark.tokens for mark in marks) + memory.tokens
+        if len(marks) + 1 > PINNED_SHARE * budget.memories or tokens > PINNED_SHARE * budget.tokens:
+            raise MemoryRefused(_("Pinned memories fill this bank. Unpin some first, or ask for a larger budget."))
+        writer.add(Kind.PINNED, memory_id, now)
+
+
+def unpin(memory_id: UUID, *, now: datetime) -> None:
+    """Let a memory compete for its place again."""
+    with changing(memory_id, State.HELD) as (writer, memory):
+        if memory.pinned:
+            writer.add(Kind.UNPINNED, memory_id, now)
+
+
+def forget(memory_id: UUID, *, now: datetime) -> datetime:
+    """Hide a memory everywhere at once and have it erased when the undo window closes. Returns when that is."""
+    until = now + timedelta(minutes=settings.UNDO_MINUTES)
+    with changing(memory_id, State.HELD, State.ARCHIVED) as (writer, memory):
+        writer.add(Kind.FORGOTTEN, memory_id, now, until=until.isoformat(), before=memory.state)
+        enqueue("memory.erase", str(memory_id), owner_id=memory.owner_id, run_after=until)
+    return until
+
+
+def unforget(memory_id: UUID, *, now: datetime) -> None:
+    """Undo forgetting: the memory returns to where it was, and the bank to its budget.
+
+    When the same words were told again meanwhile, it returns to the archive: one bank holds a memory once.
+    """
+    with changing(memory_id, State.FORGOTTEN) as (writer, memory):
+        back = State(memory.before or State.HELD)
+        if back is State.HELD and bytes(memory.content) in writer.hot.by_content:
+            writer.add(Kind.UNFORGOTTEN, memory_id, now, to=State.ARCHIVED.value, reason="twin")
+            return
+        writer.add(Kind.UNFORGOTTEN, memory_id, now, to=back.value)
+        if back is State.HELD:
+            evict_to_budget(writer, [memory_id], now, spare=memory_id)
+
+
+def restore(memory_id: UUID, *, now: datetime) -> None:
+    """Bring an archived memory back into its bank; the lowest-ranked other leaves if there is no room."""
+    with changing(memory_id, State.ARCHIVED) as (writer, memory):
+        if bytes(memory.content) in writer.hot.by_content:
+            raise MemoryRefused(_("The bank holds the same words already."))
+        writer.add(Kind.RESTORED, memory_id, now, reason="asked")
+        evict_to_budget(writer, [memory_id], now, spare=memory_id)
+
+
+def erase(memory_id: UUID, *, now: datetime) -> bool:
+    """Erase a memory for good: row, sources, terms, vector, and its rows in traces. False when it was gone already.
+
+    The words of the conversation itself stay until the conversation is erased.
+    """
+    try:
+        with changing(memory_id, State.HELD, State.ARCHIVED, State.FORGOTTEN) as (writer, _memory):
+            writer.add(Kind.ERASED, memory_id, now)
+            scrub([memory_id])
+    except NotFound:
+        return False
+    return True
+
+
+def scrub(memories: Sequence[UUID]) -> None:
+    """Take memories out of every table but the ledger, which keeps ids and numbers alone."""
+    names = {str(memory) for memory in memories}
+    for trace in Recall.objects.filter(_names_any(names)):
+        trace.rows = [row for row in trace.rows if row["memory"] not in names]
+        trace.regretted = [row for row in trace.regretted if row["memory"] not in names]
+        trace.save(update_fields=["rows", "regretted"])
+    Memory.objects.filter(pk__in=memories).delete()
+    transaction.on_commit(encoder().clear)
+
+
+def _names_any(names: set[str]) -> Q:
+    condition = Q()
+    for name in names:
+        condition |= Q(rows__contains=[{"memory": name}]) | Q(regretted__contains=[{"memory": name}])
+    return condition
+
+
+def withdraw_turns(bank_id: UUID, turns: Sequence[UUID], *, now: datetime) -> None:
+    """Take what only these (edited away) turns told out of the bank, reason `withdrawn`; other sources keep it in."""
+    with writing(bank_id) as writer:
+        told = MemorySource.objects.filter(turn__in=turns, memory__bank=bank_id)
+        elsewhere = MemorySource.objects.filter(memory__in=told.values("memory")).exclude(turn__in=turns)
+        gone = set(told.values_list("memory_id", flat=True)) - set(elsewhere.values_list("memory_id", flat=True))
+        for memory in sorted(gone, key=str):
+            mark = writer.hot.state.marks[memory]
+            if mark.state is State.HELD:
+                writer.add(
+                    Kind.EVICTED, memory, now, reason="withdrawn", policy="", adapter=mark.adapter,
+                    score=mark.importance, over="", instead=None,
+                    budget=[writer.hot.state.budget.memories, writer.hot.state.budget.tokens],
+                )  # fmt: skip
+        Turn.objects.filter(pk__in=turns).update(remembered=False)
+
+
+def evict_to_budget(
+    writer: LedgerWriter, back: Sequence[UUID], now: datetime, *, spare: UUID | None = None,
+    budget: Budget | None = None, policy: str = "",
+) -> None:  # fmt: skip
+    """Evict what no longer fits, after memories came `back` or the budget changed; `spare` stays in any case."""
+    state = writer.hot.state
+    budget, ranking = budget or state.budget, POLICIES[policy or state.policy]
+    held = [*writer.hot, *(found.item for found in load(back).values())]
+    protected = [replace(item, pinned=True) if item.id == spare else item for item in held]
+    for eviction in choose_evictions(protected, budget, ranking, now):
+        writer.add(
+            Kind.EVICTED, eviction.memory, now, reason="budget", policy=ranking.name,
+            adapter=state.marks[eviction.memory].adapter, score=round(eviction.score, 6), over=eviction.over,
+            instead=str(eviction.instead) if eviction.instead else None, budget=[budget.memories, budget.tokens],
+        )  # fmt: skip

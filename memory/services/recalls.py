@@ -1,0 +1,168 @@
+"""Recall for a turn: read the bank, keep the trace."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import connection, transaction
+from django.db.models import BinaryField, F, Func
+
+from memory.adapters import serving_adapter
+from memory.encoding import encoder
+from memory.engine import attention
+from memory.engine.bank import Kind
+from memory.engine.encoder import embedded_text
+from memory.engine.features import is_asking
+from memory.engine.hot import HotBank, Loaded
+from memory.engine.lexical import terms
+from memory.engine.text import split_side
+from memory.engine.types import Cue, Floats, Recollected, Recollection, RecallLimits, State
+from memory.hot_banks import hot_banks, loaded
+from memory.models import Bank, Memory, Recall, Turn
+from memory.services.ledger import BankMissing, hasten_commit, writing
+
+SHORT_CUE_WORDS = 5
+ARCHIVE_CANDIDATES = 24  # by vector, and as many by words
+CUE_TERMS = 256
+
+
+@dataclass(frozen=True)
+class PreparedCue:
+    """A cue with its vector and the vectors of the observation's pieces: all that one encoder call gives a turn."""
+
+    cue: Cue
+    with_previous: bool
+    piece_vectors: Floats  # (pieces, E)
+    encode_ms: float
+
+
+def prepare_cue(turn: Turn, *, previous: Turn | None, exclude_turns: frozenset[UUID], now: datetime) -> PreparedCue:
+    """Encode a turn's observation as cue and, piece by piece, as the memories it will become: one encoder call.
+
+    An observation of under five words takes the previous turn's words along. Of a long one the last piece asks.
+    """
+    started = time.perf_counter()
+    text = turn.observation
+    with_previous = previous is not None and len(text.split()) < SHORT_CUE_WORDS and len(terms(text)) < SHORT_CUE_WORDS
+    if with_previous and previous is not None:
+        text = f"{previous.observation}\n{text}"
+    pieces = split_side(turn.observation)
+    cue_text = (split_side(text) or [text])[-1]
+    texts = [cue_text, *(embedded_text(turn.observation_speaker, now, piece) for piece in pieces)]
+    vectors = encoder().encode(texts)
+    cue = Cue(
+        text=text, vector=vectors[0], at=now, asking=is_asking(turn.observation),
+        exclude_turns=exclude_turns | {turn.pk},
+    )  # fmt: skip
+    return PreparedCue(cue, with_previous, vectors[1:], _ms_since(started))
+
+
+def recall_for_turn(turn: Turn, prepared: PreparedCue, *, now: datetime) -> tuple[Recollection, Recall]:
+    """Read the turn's bank with the prepared cue and save the trace. One transaction, committed without waiting."""
+    started = time.perf_counter()
+    with transaction.atomic():
+        hasten_commit()
+        bank = Bank.objects.select_related("space").filter(conversations=turn.conversation_id).first()
+        if bank is None:
+            raise BankMissing("There is no such memory bank.")
+        recollection, seq = read_bank(bank, prepared.cue)
+        trace = _trace(turn, bank, prepared, recollection, now)
+        if recollection.injected:
+            with writing(bank.pk) as writer:
+                # the ledger knows what was handed on; what merely ranked is in the trace
+                writer.add(
+                    Kind.RECALLED, None, now, turn.pk, recall=str(trace.pk),
+                    memories=[str(row.item.id) for row in recollection.injected],
+                    weights=[round(row.weight, 5) for row in recollection.injected],
+                )  # fmt: skip
+        trace.seq = seq
+        trace.timings_ms = {"encode": round(prepared.encode_ms, 2), "recall": round(_ms_since(started), 2)}
+        trace.save(force_insert=True)
+    return recollection, trace
+
+
+def read_bank(bank: Bank, cue: Cue) -> tuple[Recollection, int]:
+    """Recall without a trace: the recollection, and the sequence number at which the bank was read."""
+    hot = hot_banks.open(bank)
+    words = list(dict.fromkeys(terms(cue.text)))[:CUE_TERMS]
+    with hot.lock:
+        archive = archive_candidates(bank, hot, cue, words) if bank.recall_archive else []
+        candidates = hot.candidates(cue, words, archive)
+        seq = hot.state.seq
+    limits = RecallLimits(tokens=bank.recall_tokens)
+    return attention.recall(cue, candidates, serving_adapter(), limits), seq
+
+
+def archive_candidates(bank: Bank, hot: HotBank, cue: Cue, words: Sequence[str]) -> list[Loaded]:
+    """The archived memories nearest to the cue by vector and by words; withdrawn ones never."""
+    archived = Memory.objects.filter(bank=bank, state=State.ARCHIVED).exclude(archive_reason="withdrawn")
+    by_words = _archived_by_words(bank, {word: hot.index.idf(word) for word in words})
+    vector = "[" + ",".join(f"{x:.6g}" for x in cue.vector) + "]"
+    by_vector = list(
+        archived.extra(select={"far": "vector <=> %s::vector"}, select_params=[vector], order_by=["far"])
+        .values_list("pk", flat=True)[:ARCHIVE_CANDIDATES]
+    )  # fmt: skip
+    rows = (
+        archived.filter(pk__in={*by_words, *by_vector})
+        .annotate(packed=Func(F("vector"), function="vector_send", output_field=BinaryField()))
+        .defer("vector", "features")
+    )
+    return [loaded(row) for row in rows]
+
+
+def _archived_by_words(bank: Bank, weights: Mapping[str, float]) -> list[UUID]:
+    if not weights:
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT p.memory_id FROM memory_posting p JOIN unnest(%s::text[], %s::float8[]) AS w(term, weight) "
+            "USING (term) WHERE p.bank_id = %s GROUP BY p.memory_id ORDER BY sum(w.weight) DESC, p.memory_id LIMIT %s",
+            [list(weights), list(weights.values()), bank.pk, ARCHIVE_CANDIDATES],
+        )
+        return [row[0] for row in cursor.fetchall()]
+
+
+def mark_cited(recall_id: UUID, cited: set[UUID]) -> None:
+    """Note which of the injected memories the reply used: a fact of its own beside recalled and injected."""
+    trace = Recall.objects.filter(pk=recall_id).first()
+    if trace is None or not cited:
+        return
+    for row in trace.rows:
+        row["cited"] = row["injected"] and UUID(row["memory"]) in cited
+    trace.save(update_fields=["rows"])
+
+
+def _trace(turn: Turn, bank: Bank, prepared: PreparedCue, recollection: Recollection, now: datetime) -> Recall:
+    return Recall(
+        owner_id=turn.owner_id, bank=bank, turn=turn, at=now, adapter=recollection.adapter,
+        asking=prepared.cue.asking, with_previous=prepared.with_previous, bypassed=recollection.bypassed,
+        floor=recollection.floor, candidates=recollection.candidates, below_floor=recollection.below_floor,
+        over_budget=recollection.over_budget,
+        normalisation={name: [round(x, 6) for x in pair] for name, pair in recollection.normalisation.items()},
+        rows=[trace_row(row) for row in recollection.rows],
+    )  # fmt: skip
+
+
+def trace_row(row: Recollected) -> dict[str, Any]:
+    """One row of a trace: ids and numbers, no text. `contributions` sum to `logit` but for rounding."""
+    return {
+        "memory": str(row.item.id),
+        "signals": {name: round(value, 5) for name, value in row.signals.items()},
+        "contributions": {name: round(value, 5) for name, value in row.contributions.items()},
+        "logit": round(row.logit, 5),
+        "weight": round(row.weight, 6),
+        "fit": round(row.fit, 5),
+        "state": row.state.value,
+        "group": row.group,
+        "injected": row.injected,
+        "cited": False,
+    }
+
+
+def _ms_since(started: float) -> float:
+    return (time.perf_counter() - started) * 1000

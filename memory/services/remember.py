@@ -1,0 +1,163 @@
+"""Remember: a turn's two sides become memories, and the bank comes back under its budget. No LLM is asked."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+import regex
+
+from memory.adapters import serving_adapter
+from memory.encoding import encoder
+from memory.engine.encoder import embedded_text
+from memory.engine.features import Context
+from memory.engine.novel import without_recalled
+from memory.engine.remember import Planner
+from memory.engine.retention import POLICIES
+from memory.engine.text import content_hash, split_side
+from memory.engine.types import Floats, MemoryItem, NewSide, Place, Role, Side, State
+from memory.hot_banks import memory_item
+from memory.models import Bank, Memory, MemorySource, Turn
+from memory.services.ledger import LedgerWriter, writing
+
+_QUESTION = regex.compile(r"[?？؟]")
+ENCODE_BATCH = 256
+
+
+@dataclass(frozen=True)
+class TurnToRemember:
+    """A turn with what is already at hand: vectors of the observation's pieces, texts that were recalled into it."""
+
+    turn: Turn
+    observation_vectors: Floats | None = None  # (pieces, E)
+    recalled: Sequence[str] = field(default=())
+
+
+@dataclass(frozen=True)
+class _Piece:
+    side: Side
+    number: int
+    text: str
+    role: Role
+    speaker: str
+    at: datetime
+    place: Place
+    follows_question: bool
+    vector: Floats | None = None
+
+
+def remember_turn(bank_id: UUID, ready: TurnToRemember, *, now: datetime) -> None:
+    """Remember one turn in one durable transaction. Done twice it changes nothing the second time."""
+    pieces = {ready.turn.pk: _pieces(ready)}
+    vectors = _encode(pieces)
+    with writing(bank_id) as writer, writer.hot.lock:
+        _remember(writer, [ready.turn], pieces, vectors, now)
+
+
+def remember_turns(bank_id: UUID, turns: Sequence[Turn], *, now: datetime) -> None:
+    """Remember many turns in their order, in one transaction: all of them or none (imports)."""
+    pieces = {turn.pk: _pieces(TurnToRemember(turn)) for turn in turns}
+    vectors = _encode(pieces)
+    with writing(bank_id, private=True) as writer:
+        _remember(writer, turns, pieces, vectors, now)
+
+
+def _remember(
+    writer: LedgerWriter, turns: Sequence[Turn], pieces: Mapping[UUID, Sequence[_Piece]],
+    vectors: Mapping[tuple[UUID, Side, int], Floats], now: datetime,
+) -> None:  # fmt: skip
+    sides = {turn.pk: [_new_side(turn, piece, vectors) for piece in pieces[turn.pk]] for turn in turns}
+    told = _already_told(turns)
+    archived = _archived(writer.bank, [side.content for found in sides.values() for side in found])
+    policy = POLICIES[writer.hot.state.policy or writer.bank.policy]
+    for turn in turns:
+        planner = Planner(writer.hot, serving_adapter(), policy, now)
+        planner.follow(writer.next_seq)
+        for side, piece in zip(sides[turn.pk], pieces[turn.pk], strict=True):
+            if (turn.pk, side.side.value, side.piece) not in told:
+                context = Context(piece.follows_question, side.place.position == 0, 0.0)
+                planner.take(side, context, _still_archived(writer, archived))
+        planner.evict()
+        writer.take(planner.plan, turn.pk)
+    Turn.objects.filter(pk__in=[turn.pk for turn in turns]).update(remembered=True)
+
+
+def _pieces(ready: TurnToRemember) -> list[_Piece]:
+    """The turn's sides in pieces that the encoder reads whole; of the action only what is the agent's own."""
+    turn = ready.turn
+    action = without_recalled(turn.action, ready.recalled)
+    asked = bool(_QUESTION.search(turn.observation))
+    after = turn.position + bool(turn.observation)
+    return [
+        *_side(turn, Side.OBSERVATION, turn.observation, turn.position, False, ready.observation_vectors),
+        *_side(turn, Side.ACTION, action, after, asked, None),
+    ]
+
+
+def _side(
+    turn: Turn, side: Side, text: str, position: int, follows_question: bool, vectors: Floats | None
+) -> list[_Piece]:
+    role, speaker, at = (
+        (turn.observation_role, turn.observation_speaker, turn.observation_at)
+        if side is Side.OBSERVATION
+        else (turn.action_role, turn.action_speaker, turn.action_at)
+    )
+    texts = split_side(text)
+    at_hand = vectors if vectors is not None and len(vectors) == len(texts) else None
+    place = Place(turn.conversation_id, turn.session, position)
+    return [
+        _Piece(
+            side, number, piece, Role(role), speaker, at or turn.created_at, place, follows_question,
+            at_hand[number] if at_hand is not None else None,
+        )
+        for number, piece in enumerate(texts)
+    ]  # fmt: skip
+
+
+def _encode(pieces: Mapping[UUID, Sequence[_Piece]]) -> dict[tuple[UUID, Side, int], Floats]:
+    """Vectors of all pieces, in batches; none that are at hand is computed again."""
+    out: dict[tuple[UUID, Side, int], Floats] = {}
+    wanted: list[tuple[tuple[UUID, Side, int], str]] = []
+    for turn, found in pieces.items():
+        for piece in found:
+            key = (turn, piece.side, piece.number)
+            if piece.vector is not None:
+                out[key] = piece.vector
+            else:
+                wanted.append((key, embedded_text(piece.speaker, piece.at, piece.text)))
+    for start in range(0, len(wanted), ENCODE_BATCH):
+        batch = wanted[start : start + ENCODE_BATCH]
+        vectors = encoder().encode([text for _, text in batch])
+        out |= {key: vector for (key, _), vector in zip(batch, vectors, strict=True)}
+    return out
+
+
+def _new_side(turn: Turn, piece: _Piece, vectors: Mapping[tuple[UUID, Side, int], Floats]) -> NewSide:
+    return NewSide(
+        id=uuid.uuid4(), text=piece.text, role=piece.role, speaker=piece.speaker, at=piece.at, turn=turn.pk,
+        side=piece.side, place=piece.place, piece=piece.number,
+        content=content_hash(piece.role, piece.speaker, piece.text), vector=vectors[turn.pk, piece.side, piece.number],
+    )  # fmt: skip
+
+
+def _already_told(turns: Sequence[Turn]) -> set[tuple[UUID, str, int]]:
+    """Sides of these turns that are sources already: a turn tried again is not remembered twice."""
+    return set(
+        MemorySource.objects.filter(turn__in=[turn.pk for turn in turns]).values_list("turn_id", "side", "piece")
+    )
+
+
+def _archived(bank: Bank, contents: Sequence[bytes]) -> dict[bytes, MemoryItem]:
+    rows = Memory.objects.filter(bank=bank, state=State.ARCHIVED, content__in=contents).defer("vector", "features")
+    return {bytes(row.content): memory_item(row) for row in rows}
+
+
+def _still_archived(writer: LedgerWriter, archived: Mapping[bytes, MemoryItem]) -> Mapping[bytes, MemoryItem]:
+    """Of the memories that were archived when the transaction began, those that still are."""
+    if not archived:
+        return archived
+    marks = writer.hot.state.marks
+    return {content: item for content, item in archived.items() if marks[item.id].state is State.ARCHIVED}

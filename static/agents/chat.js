@@ -1,0 +1,284 @@
+/* The chat page: ties the list, the thread, the composer and the socket together. */
+import { ApiError, get, post } from "../site/api.js";
+import { toast } from "../site/toast.js";
+import { say } from "../site/words.js";
+import { Composer } from "./chat/composer.js";
+import { ConversationList } from "./chat/conversations.js";
+import { startKeys } from "./chat/keys.js";
+import { Follower } from "./chat/scroll.js";
+import { TurnSocket } from "./chat/socket.js";
+import { Thread } from "./chat/thread.js";
+import { isLive } from "./chat/turn-view.js";
+import { hideWelcome, showEmpty, showGone, showStart } from "./chat/welcome.js";
+
+const at = (id) => document.getElementById(id);
+const fromPath = () => window.location.pathname.match(/\/chat\/([0-9a-f-]{36})\//i)?.[1] ?? "";
+
+/** A random UUID, on plain http too, where crypto.randomUUID is missing. */
+function uuid() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6] & 0x0f) | 0x40;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+}
+
+class ChatPage {
+  constructor() {
+    this.conversation = "";
+    this.agentName = "";
+    this.agents = [];
+    this.socket = null;
+    this.thread = new Thread(this, (sentence) => { at("announcer").textContent = sentence; });
+    this.follower = new Follower(at("thread"), at("jump"));
+    this.composer = new Composer({ send: (text) => this.send(text), stop: () => this.stop(), editLast: () => this.thread.last?.startEdit() });
+    this.list = new ConversationList({
+      choose: (id) => this.go(id),
+      gone: () => this.go(""),
+      renamed: (id, title) => { if (id === this.conversation) this.title(title); },
+    });
+    at("new-conversation").addEventListener("click", () => this.go(""));
+    at("connection-now").addEventListener("click", () => this.socket?.tryNow());
+    window.addEventListener("popstate", () => this.open(fromPath()));
+    window.addEventListener("hashchange", () => this.pointAtHash());
+    document.addEventListener("click", (event) => this.followLink(event));
+    startKeys({
+      search: () => this.list.search(),
+      create: () => this.go(""),
+      compose: () => this.composer.focus(),
+      stop: () => this.stop(),
+      closeDrawer: () => this.list.isDrawerOpen && (this.list.drawer(false), true),
+    });
+  }
+
+  async start() {
+    this.list.load();
+    try {
+      this.agents = (await get("/api/agents/")).agents;
+    } catch (error) {
+      toast(error.message);
+    }
+    await this.open(at("chat").dataset.conversation || fromPath());
+  }
+
+  /** Show another conversation ("" for a new one) and put it in the address. */
+  go(id) {
+    this.list.drawer(false);
+    window.history.pushState({}, "", id ? `/chat/${id}/` : "/chat/");
+    this.open(id);
+  }
+
+  async open(id) {
+    this.socket?.end();
+    this.socket = null;
+    this.connection("");
+    this.thread.clear();
+    this.conversation = id;
+    this.list.select(id);
+    this.composer.show(id || "new");
+    this.composer.enable(true);
+    this.refresh();
+    hideWelcome();
+    if (!id) this.openNew();
+    else if (await this.read()) this.connect();
+  }
+
+  openNew() {
+    this.agent = this.agents.find((agent) => agent.id === this.agent?.id) ?? this.agents[0];
+    this.head("", this.agent);
+    at("thread-head").hidden = true;
+    const choose = (agent) => { this.agent = agent; this.head("", agent); at("thread-head").hidden = true; };
+    const tryText = (text) => { this.composer.fill(text); this.composer.focus(); };
+    showStart(this.agents, this.agent?.id, { choose, tryText });
+    this.composer.enable(this.agents.length > 0);
+    if (window.matchMedia("(min-width: 56rem)").matches) this.composer.focus();
+  }
+
+  /** Read the conversation and show it; false when it is not to be had. */
+  async read() {
+    const id = this.conversation;
+    try {
+      const { conversation, turns } = await get(`/api/conversations/${id}/`);
+      if (id !== this.conversation) return false;
+      this.agent = conversation.agent;
+      this.head(conversation.title, conversation.agent);
+      this.thread.showAll(turns);
+      this.refresh();
+      if (this.thread.isEmpty) showEmpty(this.agentName);
+      if (!this.pointAtHash()) this.follower.toEnd();
+      return true;
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      if (id === this.conversation) this.unreadable(error);
+      return false;
+    }
+  }
+
+  unreadable(error) {
+    this.composer.enable(false);
+    at("thread-head").hidden = true;
+    if (error.status === 404) showGone(say("not_found_title"), say("not_found_text"), { label: say("untitled"), run: () => this.go("") });
+    else showGone(say("failed"), error.message, { label: say("try_again"), run: () => this.open(this.conversation) });
+  }
+
+  head(title, agent) {
+    this.agentName = agent?.name ?? "";
+    at("thread-agent").textContent = this.agentName;
+    at("agent-notice").textContent = agent?.notice ?? "";
+    at("agent-notice").hidden = !agent?.notice;
+    at("thread-head").hidden = false;
+    this.title(title);
+  }
+
+  title(title) {
+    at("thread-title").textContent = title || say("untitled");
+    document.title = `${title || say("untitled")} · AGORA`;
+  }
+
+  connect() {
+    let first = true;
+    const id = this.conversation;
+    this.socket = new TurnSocket(id, {
+      open: async () => {
+        this.connection("");
+        // What happened while there was no connection is read again; then the unfinished turns are followed.
+        if (!first || this.thread.unfinished().length) await this.read();
+        first = false;
+        for (const each of this.thread.unfinished()) this.socket?.send({ type: "follow", ...each });
+        for (const client of this.thread.pending.keys()) this.deliver(client);
+      },
+      lost: () => {
+        this.connection("reconnecting");
+        for (const waiting of this.thread.pending.values()) waiting.sent = false;
+      },
+      refused: (reason) => this.refused(reason),
+      frame: (frame) => this.receive(frame),
+    });
+  }
+
+  refused(reason) {
+    if (reason === "signed_out") {
+      this.connection("signed_out");
+      at("connection-now").hidden = true;
+    } else {
+      this.thread.clear();
+      this.unreadable(new ApiError(404, reason, ""));
+    }
+  }
+
+  connection(name) {
+    at("connection").hidden = !name;
+    at("connection-now").hidden = name !== "reconnecting";
+    at("connection-text").textContent = name ? say(name) : "";
+  }
+
+  receive(frame) {
+    if (frame.type === "turn") this.turnChanged(frame);
+    else if (frame.type === "delta") this.thread.delta(frame);
+    else if (frame.type === "stage") this.thread.stage(frame);
+    else if (frame.type === "error") this.refusedFrame(frame);
+    if (frame.type !== "delta") this.refresh();
+    if (frame.type !== "error") this.drawn();
+  }
+
+  turnChanged({ turn, client }) {
+    if (client) this.thread.settle(client);
+    const before = this.thread.views.get(turn.id)?.turn.state;
+    this.thread.show(turn);
+    hideWelcome();
+    if (before !== turn.state) this.list.soon();
+    if (!before && isLive(turn)) this.socket?.send({ type: "follow", turn: turn.id, last_seq: "" });
+  }
+
+  refusedFrame(frame) {
+    const text = frame.client ? this.thread.settle(frame.client) : undefined;
+    if (text !== undefined && !this.composer.field.value) this.composer.fill(text);
+    toast(frame.sentence);
+    if (this.thread.isEmpty && this.conversation) showEmpty(this.agentName);
+  }
+
+  async send(text) {
+    const client = uuid();
+    hideWelcome();
+    this.thread.addPending(client, text);
+    this.follower.toEnd();
+    if (!this.conversation && !(await this.create(client))) return;
+    if (!this.deliver(client)) this.socket?.tryNow();
+  }
+
+  /** Send a pending message once per connection; the server knows a repeated one by its client id. */
+  deliver(client) {
+    const waiting = this.thread.pending.get(client);
+    if (!waiting || waiting.sent) return true;
+    waiting.sent = Boolean(this.socket?.send({ type: "send", text: waiting.text, client }));
+    return waiting.sent;
+  }
+
+  /** Begin the conversation that the first message of a new one belongs to. */
+  async create(client) {
+    this.composer.enable(false);
+    try {
+      const made = await post("/api/conversations/", { agent: this.agent.id });
+      const conversation = made.conversation ?? made;
+      this.conversation = conversation.id;
+      this.composer.key = conversation.id;
+      window.history.replaceState({}, "", `/chat/${conversation.id}/`);
+      this.head(conversation.title, this.agent);
+      this.list.select(conversation.id);
+      this.connect();
+      return true;
+    } catch (error) {
+      const text = this.thread.settle(client);
+      toast(error.message);
+      this.openNew();
+      this.composer.fill(text);
+      return false;
+    } finally {
+      this.composer.enable(true);
+      this.composer.focus();
+    }
+  }
+
+  stop() {
+    const running = this.thread.running;
+    if (running) this.socket?.send({ type: "stop", turn: running.turn.id });
+  }
+
+  retry(turn) {
+    if (!this.socket?.send({ type: "retry", turn: turn.id })) toast(say("reconnecting"));
+  }
+
+  edit(turn, text) {
+    if (!this.socket?.send({ type: "edit", turn: turn.id, text })) {
+      this.composer.fill(text);
+      toast(say("reconnecting"));
+    }
+  }
+
+  drawn() {
+    this.follower.follow();
+  }
+
+  refresh() {
+    this.composer.running(Boolean(this.thread.running));
+  }
+
+  /** A link to a turn of the conversation shown, or of another one, opens without loading the page anew. */
+  followLink(event) {
+    const link = event.target.closest?.("a.memory-source");
+    if (!link || event.metaKey || event.ctrlKey || event.shiftKey) return;
+    event.preventDefault();
+    const target = new URL(link.href);
+    const same = target.pathname === window.location.pathname;
+    window.history.pushState({}, "", target.pathname + target.hash);
+    if (same) this.pointAtHash();
+    else this.open(fromPath());
+  }
+
+  pointAtHash() {
+    const node = window.location.hash.startsWith("#turn-") && at(window.location.hash.slice(1));
+    if (node) this.follower.toTurn(node);
+    return Boolean(node);
+  }
+}
+
+new ChatPage().start();

@@ -1,0 +1,65 @@
+/* Why a memory came up: the signals of one row of the stored trace and what each added to its logit. */
+import { get } from "../site/api.js";
+import { el } from "../site/dom.js";
+import { knows, locale, say } from "../site/words.js";
+
+const signed = new Intl.NumberFormat(locale, { minimumFractionDigits: 2, maximumFractionDigits: 2, signDisplay: "exceptZero" });
+const plain = new Intl.NumberFormat(locale, { maximumFractionDigits: 2 });
+const percent = new Intl.NumberFormat(locale, { style: "percent", maximumFractionDigits: 1 });
+const traces = new Map();
+
+function traceOf(recall) {
+  if (!traces.has(recall)) {
+    const asked = get(`/api/recalls/${recall}/`).then((answer) => answer.recall ?? answer);
+    asked.catch(() => traces.delete(recall));
+    traces.set(recall, asked);
+  }
+  return traces.get(recall);
+}
+
+function rowOf(trace, memory) {
+  const rows = trace.rows ?? [...(trace.injected ?? []), ...(trace.near_misses ?? [])];
+  return rows.find((row) => row.memory === memory);
+}
+
+const nameOf = (signal) => (knows(`signal_${signal}`) ? say(`signal_${signal}`) : signal.replaceAll("_", " "));
+
+function contributionLine(name, value, signal, widest) {
+  const bar = el("span", { class: `signed-bar ${value < 0 ? "negative" : "positive"}`, "aria-hidden": "true" });
+  bar.style.setProperty("--share", String(widest ? Math.abs(value) / widest : 0));
+  return el("li", { class: "contribution" },
+    el("span", { class: "contribution-name", text: nameOf(name) }),
+    el("span", { class: "contribution-signal figure", text: signal === undefined ? "" : plain.format(signal) }),
+    bar,
+    el("span", { class: "contribution-value figure", text: signed.format(value) }));
+}
+
+function sumOf(row, trace) {
+  const logit = signed.format(row.logit);
+  const below = row.group === "below" || row.injected === false;
+  if (below && trace.floor !== undefined && trace.floor !== null) return say("why_sum_below", { logit, floor: signed.format(trace.floor) });
+  return below ? say("why_sum_plain", { logit }) : say("why_sum", { logit, percent: percent.format(row.weight) });
+}
+
+function filled(row, trace) {
+  const parts = Object.entries(row.contributions ?? {}).sort(([, one], [, other]) => Math.abs(other) - Math.abs(one));
+  const widest = Math.max(0, ...parts.map(([, value]) => Math.abs(value)));
+  const adapter = trace.adapter?.name ?? trace.adapter?.version ?? trace.adapter;
+  return [
+    el("h5", { text: say("why_title") }),
+    el("ul", { class: "contributions" }, ...parts.map(([name, value]) => contributionLine(name, value, row.signals?.[name], widest))),
+    el("p", { class: "small soft", text: sumOf(row, trace) + (adapter ? ` ${say("why_adapter", { adapter })}` : "") }),
+  ];
+}
+
+/** A panel that reads the stored trace of `recall` and shows the row of `memory`. */
+export function whyPanel(recall, memory) {
+  const panel = el("div", { class: "why-panel", role: "status" }, el("p", { class: "small soft", text: say("why_loading") }));
+  traceOf(recall)
+    .then((trace) => {
+      const row = rowOf(trace, memory);
+      panel.replaceChildren(...(row ? filled(row, trace) : [el("p", { class: "small soft", text: say("why_missing") })]));
+    })
+    .catch((error) => panel.replaceChildren(el("p", { class: "small soft", text: error.message })));
+  return panel;
+}

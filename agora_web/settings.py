@@ -147,7 +147,12 @@ STREAMS_URL = redis_location(3)
 CHANNEL_LAYERS = {
     "default": {
         "BACKEND": "channels_redis.core.RedisChannelLayer",
-        "CONFIG": {"hosts": [{"address": redis_location(3)}], "capacity": 500, "prefix": "agora-channels"},
+        "CONFIG": {
+            # the layer waits five seconds for a message, the client gives up after five: let it wait longer
+            "hosts": [{"address": redis_location(3), "socket_timeout": 30}],
+            "capacity": 500,
+            "prefix": "agora-channels",
+        },
     }
 }
 CACHES = {
@@ -161,11 +166,16 @@ CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_DEFAULT_QUEUE = "default"
 CELERY_TASK_ROUTES = {"training.*": {"queue": "training"}}
+CELERY_IMPORTS = ["memory.services.sweeps"]  # registers what does each kind of job
 CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600}
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = "UTC"
+CELERY_BEAT_SCHEDULE = {  # beat copies it into its tables, where operators can change it
+    "jobs that are due": {"task": "memory.run_due_jobs", "schedule": 60.0},
+    "turns whose server is gone": {"task": "memory.sweep", "schedule": 10.0},
+}
 
 # --- Django ---------------------------------------------------------------------------------------------------------
 
@@ -223,7 +233,6 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "agora_web.accounts.context.roles",
             ],
         },
     }

@@ -1,1 +1,20 @@
-urlpatterns = []
+"""All routes."""
+
+from django.contrib import admin
+from django.urls import include, path
+from django.views.generic import RedirectView
+
+from agora_web.accounts.views import profile
+from agora_web.pages.jobs import jobs
+from agora_web.pages.ready import ready
+
+urlpatterns = [
+    path("", RedirectView.as_view(pattern_name="chat"), name="home"),
+    path("ready", ready, name="ready"),
+    path("accounts/profile/", profile, name="profile"),
+    path("accounts/", include("allauth.account.urls")),
+    path("", include("agents.urls")),
+    path("api/", include("memory.api.urls")),
+    path("jobs/", jobs, name="jobs"),
+    path("admin/", admin.site.urls),
+]

@@ -1,7 +1,8 @@
 """A real OpenAI-compatible HTTP server on loopback that answers by script: the tests' stand-in for a model.
-In a test:          with ScriptedLlm() as llm: llm.queue(Script("status", status=500)); ... llm.requests As a
-process:       python -m tests.scripted_llm --port 0      (prints {"base_url": ...} as its first line) From
-elsewhere:     POST /script with a JSON list of scripts, GET /requests, POST /reset
+
+In a test:          with ScriptedLlm() as llm: llm.queue(Script("status", status=500)); ... llm.requests
+As a process:       python -m tests.scripted_llm --port 0      (prints {"base_url": ...} as its first line)
+From elsewhere:     POST /script with a JSON list of scripts, GET /requests, POST /reset
 
 Each request takes the next queued script; with none queued, a marker in the last user message; else the plain
 reply. Markers: [[reply:text]] [[status:500]] [[hang]] [[broken:3]] [[cut:3]] [[silent:2]] [[malformed:1]]
@@ -30,6 +31,7 @@ _PIECES = re.compile(r"\s*\S+\s*")
 @dataclass
 class Script:
     """What one request gets.
+
     `kind`: reply; status (an HTTP error); hang (no answer at all); broken (the connection is reset after
     `after` pieces); cut (it ends cleanly but early); silent (open, but no event after `after` pieces);
     malformed (a line that is not JSON after `after` pieces); error (an error event there); empty (a reply of

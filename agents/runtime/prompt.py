@@ -1,4 +1,5 @@
 """The prompt of one turn: persona, the marked block of recalled memories, the last turns, the observation.
+
 Recalled text is data. It stands in a block of its own outside the system instructions, and nothing in a
 memory can end that block or begin a line of it. Pure functions: no clock, no model, no database.
 """
@@ -7,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Literal
@@ -21,6 +22,8 @@ Block = Literal["system_after", "user_turn", "none"]
 TokenCount = Callable[[str], int]
 
 OPENING, CLOSING = "<recalled_memories>", "</recalled_memories>"
+LETTERS_A_TOKEN = 16  # at most; what a text of white space costs
+_LONGEST_GRAPHEME = 64
 MESSAGE_TOKENS = 4  # what a chat template spends around each message
 SMALL_MODEL_MEMORIES = 2  # a small model answers best with one or two memories before its eyes
 LEAST_CONTEXT = 128
@@ -93,6 +96,7 @@ def build_prompt(
     zone: tzinfo,
 ) -> Prompt:
     """Lay out the prompt of one turn within `limits.context_tokens - limits.reply_tokens`.
+
     `block` places the memories: "system_after" in a user message of their own after the system message (with
     a short answer, since many templates want user and assistant to alternate), "user_turn" above the
     observation and at most two, "none" nowhere (for a backend that takes them directly). What does not fit
@@ -103,9 +107,9 @@ def build_prompt(
     with_rule = block == "system_after" and bool(recalled)
     rule = count_tokens(_RULE) if with_rule and count_tokens(_RULE) < room // 4 else 0
     persona = trim_middle(persona, room // 2 - rule, count_tokens)
-    room -= count_tokens(persona) + rule
+    room -= _cost(persona, count_tokens) + rule
     shown = trim_middle(observation, room, count_tokens)
-    room -= count_tokens(shown)
+    room -= _cost(shown, count_tokens)
     memories, text = _fitting_block(recalled, min(room, limits.memory_tokens), block, count_tokens, zone)
     room -= _block_cost(text, block, count_tokens)
     turns = _fitting_turns(history, room, count_tokens)
@@ -123,28 +127,26 @@ def build_prompt(
 
 def prompt_tokens(messages: Sequence[Message], count_tokens: TokenCount) -> int:
     """What a prompt costs: its texts and a fixed sum around each message."""
-    return sum(count_tokens(message.content) + MESSAGE_TOKENS for message in messages)
+    return sum(_cost(message.content, count_tokens) + MESSAGE_TOKENS for message in messages)
 
 
 def recalled_block(
-    memories: Sequence[RecalledMemory], block: Block, zone: tzinfo, names: dict[str, str] | None = None
+    memories: Sequence[RecalledMemory], zone: tzinfo, names: Mapping[str, str] | None = None
 ) -> str:
     """The delimited block: two groups, each by time, one line a memory with id, date, speaker and role.
-    Between the delimiters no angle bracket and no line break comes from a memory. The layout "user_turn"
-    leaves out the ids, which small models copy into their answers, and the groups.
+
+    Between the delimiters no angle bracket and no line break comes from a memory. `names` are the short ids
+    (None: made from `memories`).
     """
     if not memories:
         return ""
     names = names or short_ids(memories)
     by_time = sorted(memories, key=lambda memory: (memory.at, memory.id))
     lines = [OPENING, _NOTICE]
-    if block == "user_turn":
-        lines += [f"- {_line(memory, zone)}" for memory in by_time]
-    else:
-        for group, title in _GROUPS:
-            members = [m for m in by_time if (m.group == "highly") == (group == "highly")]
-            if members:
-                lines += [title, *(f"- [{names[m.id]}] {_line(m, zone)}" for m in members)]
+    for group, title in _GROUPS:
+        members = [m for m in by_time if (m.group == "highly") == (group == "highly")]
+        if members:
+            lines += [title, *(f"- [{names[m.id]}] {_line(m, zone)}" for m in members)]
     return "\n".join([*lines, CLOSING])
 
 
@@ -153,24 +155,47 @@ def trim_middle(text: str, tokens: int, count_tokens: TokenCount) -> str:
 
     Two thirds of what is kept come from the beginning. At least one grapheme stays.
     """
-    if count_tokens(text) <= tokens:
+    if _fits(text, tokens, count_tokens):
         return text
-    graphemes = regex.findall(r"\X", text)
+    # Only the ends can stay, so a megabyte is not read whole; where a slice ends it may cut a grapheme.
+    most = (tokens + 1) * LETTERS_A_TOKEN
+    if len(text) > 2 * most:
+        parts = [*_graphemes(text[:most])[:-1], *_graphemes(text[-most:])[1:]]
+    else:
+        parts = _graphemes(text)
 
     def kept(count: int) -> str:
         tail = count // 3
-        return "".join((*graphemes[: count - tail], _MARKER, *graphemes[len(graphemes) - tail :]))
+        return "".join((*parts[: count - tail], _MARKER, *parts[len(parts) - tail :]))
 
-    low, high = 1, len(graphemes) - 1
+    low, high = 1, len(parts) - 1
     while low < high:
         middle = (low + high + 1) // 2
-        if count_tokens(kept(middle)) <= tokens:
+        if _fits(kept(middle), tokens, count_tokens):
             low = middle
         else:
             high = middle - 1
-    while low > 1 and count_tokens(kept(low)) > tokens:  # an estimate need not grow with every grapheme
+    while low > 1 and not _fits(kept(low), tokens, count_tokens):  # estimates may shrink as a text grows
         low -= 1
     return kept(low)
+
+
+def _graphemes(text: str) -> list[str]:
+    """Graphemes; one of hundreds of combining marks is no letter of any script and is cut up."""
+    return [
+        grapheme[start : start + _LONGEST_GRAPHEME]
+        for grapheme in regex.findall(r"\X", text)
+        for start in range(0, len(grapheme), _LONGEST_GRAPHEME)
+    ]
+
+
+def _cost(text: str, count_tokens: TokenCount) -> int:
+    """Tokens of a text, never fewer than its length allows: white space and marks are not free to a model."""
+    return max(count_tokens(text), len(text) // LETTERS_A_TOKEN)
+
+
+def _fits(text: str, tokens: int, count_tokens: TokenCount) -> bool:
+    return len(text) // LETTERS_A_TOKEN <= tokens and count_tokens(text) <= tokens
 
 
 def _line(memory: RecalledMemory, zone: tzinfo) -> str:
@@ -190,7 +215,7 @@ def _block_cost(text: str, block: Block, count_tokens: TokenCount) -> int:
     if not text:
         return 0
     around = 2 * MESSAGE_TOKENS + count_tokens(_NOTED) if block == "system_after" else 0
-    return count_tokens(text) + around
+    return _cost(text, count_tokens) + around
 
 
 def _fitting_block(
@@ -206,18 +231,23 @@ def _fitting_block(
     for memory in sorted(recalled, key=lambda m: (-m.weight, m.id)):
         if len(taken) == most:
             break
-        tried = recalled_block([*taken, memory], block, zone, names)
+        tried = recalled_block([*taken, memory], zone, names)
         if _block_cost(tried, block, count_tokens) <= room:
             taken.append(memory)
             text = tried
     return taken, text
 
 
+def _turn_cost(turn: PastTurn, count_tokens: TokenCount) -> int:
+    sides = (turn.observation, turn.action or _NO_REPLY)
+    return sum(_cost(side, count_tokens) + MESSAGE_TOKENS for side in sides)
+
+
 def _fitting_turns(history: Sequence[PastTurn], room: int, count_tokens: TokenCount) -> list[PastTurn]:
     """The newest turns that fit whole, in their order; the first that does not fit ends the search."""
     kept: list[PastTurn] = []
     for turn in reversed(history):
-        cost = count_tokens(turn.observation) + count_tokens(turn.action or _NO_REPLY) + 2 * MESSAGE_TOKENS
+        cost = _turn_cost(turn, count_tokens)
         if cost > room:
             break
         room -= cost

@@ -12,6 +12,7 @@ from datetime import datetime
 from memory.engine.lexical import STOP_WORDS, terms
 
 COVERED = 0.4  # share of a memory's rare words that a reply must hold; the figure is from hindsight on LoCoMo
+READ_LETTERS = 20_000  # of an observation: a megabyte of it would hold up everybody
 _SHORT_ID_LETTERS = 6
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
@@ -22,6 +23,7 @@ _MONTHS = (
 @dataclass(frozen=True)
 class RecalledMemory:
     """One memory that recall handed to a turn.
+
     `role` is user, assistant, tool or other; `at` is aware; `weight` is the softmax share in this recall
     (0..1); `group` is "highly" or "maybe".
     """
@@ -55,6 +57,7 @@ def short_ids(recalled: Sequence[RecalledMemory]) -> dict[str, str]:
 
 def cited(reply: str, recalled: Sequence[RecalledMemory], observation: str = "") -> set[str]:
     """Ids of the injected memories that the reply used.
+
     A memory counts as used when the reply names its short id, or holds at least .4 of the memory's rare
     words, weighted by how few of the recalled memories share each. Rare words are its terms without stop
     words and without the words of `observation` (an answer repeats its question, which proves nothing); at
@@ -63,7 +66,7 @@ def cited(reply: str, recalled: Sequence[RecalledMemory], observation: str = "")
     names = short_ids(recalled)
     mentioned = set(re.findall(r"\bm-[a-z0-9]+\b", reply.casefold()))
     said = set(terms(reply))
-    asked = set(terms(observation))
+    asked = set(terms(observation[:READ_LETTERS]))
     words = {memory.id: set(terms(memory.text)) - asked - STOP_WORDS for memory in recalled}
     spread = Counter(word for own in words.values() for word in own)
     return {

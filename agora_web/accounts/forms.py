@@ -27,7 +27,7 @@ class SignupForm(forms.Form):
         user.save(update_fields=["name", "time_zone"])
 
 
-class ProfileForm(forms.ModelForm[User]):
+class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
     """Name, time zone and language."""
 
     class Meta:

@@ -13,7 +13,7 @@ from psycopg.pq import PGconn, Ping
 
 from agora_web.local.errors import LocalServiceError
 from agora_web.local.paths import LocalPaths, private_folder
-from agora_web.local.postgres_as_root import Placement, place
+from agora_web.local.postgres_placement import Placement, place
 from agora_web.local.processes import (
     PLAIN_ENVIRONMENT,
     Child,

@@ -98,6 +98,31 @@ def read_bank(bank: Bank, cue: Cue) -> tuple[Recollection, int]:
     return attention.recall(cue, candidates, serving_adapter(), limits), seq
 
 
+def regretted_by(trace: Recall) -> list[dict[str, Any]]:
+    """Archived memories that the trace's cue would have recalled above the floor and ahead of something injected.
+
+    Computed after the turn, against the bank and archive as they are now; without an injected memory, whatever passes
+    the floor counts.
+    """
+    bank, turn = trace.bank, trace.turn
+    previous = None
+    if trace.with_previous:
+        previous = Turn.objects.filter(
+            conversation=turn.conversation_id, replaced_at=None, ordinal__lt=turn.ordinal
+        ).order_by("-ordinal").first()
+    cue = prepare_cue(turn, previous=previous, exclude_turns=frozenset(), now=trace.at).cue
+    hot = hot_banks.open(bank)
+    words = list(dict.fromkeys(terms(cue.text)))[:CUE_TERMS]
+    with hot.lock:
+        candidates = hot.candidates(cue, words, archive_candidates(bank, hot, cue, words))
+    found = attention.recall(cue, candidates, serving_adapter(), RecallLimits(tokens=bank.recall_tokens))
+    return [
+        {"memory": str(row.item.id), "logit": round(row.logit, 5), "fit": round(row.fit, 5), "group": row.group}
+        for row in found.rows
+        if row.injected and row.state is State.ARCHIVED and row.group != "below"
+    ]
+
+
 def archive_candidates(bank: Bank, hot: HotBank, cue: Cue, words: Sequence[str]) -> list[Loaded]:
     """The archived memories nearest to the cue by vector and by words; withdrawn ones never."""
     archived = Memory.objects.filter(bank=bank, state=State.ARCHIVED).exclude(archive_reason="withdrawn")

@@ -8,7 +8,6 @@ import { startKeys } from "./chat/keys.js";
 import { Follower } from "./chat/scroll.js";
 import { TurnSocket } from "./chat/socket.js";
 import { Thread } from "./chat/thread.js";
-import { isLive } from "./chat/turn-view.js";
 import { hideWelcome, showEmpty, showGone, showStart } from "./chat/welcome.js";
 
 const at = (id) => document.getElementById(id);
@@ -34,7 +33,7 @@ class ChatPage {
     this.list = new ConversationList({
       choose: (id) => this.go(id),
       gone: () => this.go(""),
-      renamed: (id, title) => { if (id === this.conversation) this.title(title); },
+      titled: (id, title) => { if (id === this.conversation) this.title(title); },
     });
     at("new-conversation").addEventListener("click", () => this.go(""));
     at("connection-now").addEventListener("click", () => this.socket?.tryNow());
@@ -73,13 +72,14 @@ class ChatPage {
     this.connection("");
     this.thread.clear();
     this.conversation = id;
+    this.readOf = null;
     this.list.select(id);
     this.composer.show(id || "new");
     this.composer.enable(true);
     this.refresh();
     hideWelcome();
     if (!id) this.openNew();
-    else if (await this.read()) this.connect();
+    else this.connect();
   }
 
   openNew() {
@@ -93,23 +93,26 @@ class ChatPage {
     if (window.matchMedia("(min-width: 56rem)").matches) this.composer.focus();
   }
 
-  /** Read the conversation and show it; false when it is not to be had. */
+  /** Read the conversation and show it. */
   async read() {
     const id = this.conversation;
+    const first = this.readOf !== id;
+    const mark = this.thread.clock;
     try {
       const { conversation, turns } = await get(`/api/conversations/${id}/`);
-      if (id !== this.conversation) return false;
+      if (id !== this.conversation) return;
+      this.readOf = id;
       this.agent = conversation.agent;
       this.head(conversation.title, conversation.agent);
-      this.thread.showAll(turns);
+      this.thread.showAll(turns, mark);
       this.refresh();
       if (this.thread.isEmpty) showEmpty(this.agentName);
-      if (!this.pointAtHash()) this.follower.toEnd();
-      return true;
+      else hideWelcome();
+      if (first && !this.pointAtHash()) this.follower.toEnd();
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      if (id === this.conversation) this.unreadable(error);
-      return false;
+      // A thread that stands already stays; the next connection reads it again.
+      if (id === this.conversation && (first || error.status === 404)) this.unreadable(error);
     }
   }
 
@@ -135,24 +138,28 @@ class ChatPage {
   }
 
   connect() {
-    let first = true;
     const id = this.conversation;
     this.socket = new TurnSocket(id, {
       open: async () => {
         this.connection("");
-        // What happened while there was no connection is read again; then the unfinished turns are followed.
-        if (!first || this.thread.unfinished().length) await this.read();
-        first = false;
-        for (const each of this.thread.unfinished()) this.socket?.send({ type: "follow", ...each });
+        // Reading comes after opening, so that no turn falls between the two; then unfinished turns are followed.
+        await this.read();
+        if (id !== this.conversation) return;
+        this.follow();
         for (const client of this.thread.pending.keys()) this.deliver(client);
       },
       lost: () => {
         this.connection("reconnecting");
-        for (const waiting of this.thread.pending.values()) waiting.sent = false;
+        if (this.readOf !== id) this.read();
+        this.thread.unfollow();
       },
       refused: (reason) => this.refused(reason),
       frame: (frame) => this.receive(frame),
     });
+  }
+
+  follow() {
+    for (const frame of this.thread.follow()) this.socket?.send(frame);
   }
 
   refused(reason) {
@@ -186,7 +193,7 @@ class ChatPage {
     this.thread.show(turn);
     hideWelcome();
     if (before !== turn.state) this.list.soon();
-    if (!before && isLive(turn)) this.socket?.send({ type: "follow", turn: turn.id, last_seq: "" });
+    this.follow();
   }
 
   refusedFrame(frame) {
@@ -224,6 +231,7 @@ class ChatPage {
       window.history.replaceState({}, "", `/chat/${conversation.id}/`);
       this.head(conversation.title, this.agent);
       this.list.select(conversation.id);
+      this.readOf = conversation.id;
       this.connect();
       return true;
     } catch (error) {

@@ -4,6 +4,7 @@ import { post } from "../site/api.js";
 import { toast } from "../site/toast.js";
 import { say } from "../site/words.js";
 
+const LONGEST_TIMER = 2 ** 31 - 1; // a longer one would fire at once
 const known = new Map();
 const listeners = new Set();
 
@@ -25,10 +26,11 @@ function note(id, facts) {
 
 /** Once its undo window closed, a forgotten memory is shown as erased. */
 function watchUndo(id, until) {
-  const left = new Date(until).getTime() - Date.now();
+  const left = Math.min(LONGEST_TIMER, Math.max(0, new Date(until).getTime() - Date.now()));
   window.setTimeout(() => {
-    if (known.get(id)?.state === "forgotten") note(id, { state: "erased", undo_until: null });
-  }, Math.max(0, left));
+    const isOver = known.get(id)?.state === "forgotten" && new Date(until).getTime() <= Date.now();
+    if (isOver) note(id, { state: "erased", undo_until: null });
+  }, left);
 }
 
 async function act(id, verb, guess) {

@@ -15,6 +15,7 @@ from agents.runtime.llm.port import LlmBackend, LlmRefused
 @dataclass(frozen=True)
 class LlmSettings:
     """Everything that backends are configured with; each reads what it needs. Times are in seconds.
+
     `base_url` without a path gets /v1. An empty `model` means the first that the server lists. `read_s` is
     how long the server may be silent, before the first word and between two. `attempts` counts the first one.
     `zone` and `reader` (the name of the person who talks) are for backends that write dates and names

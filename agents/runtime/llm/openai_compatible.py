@@ -27,6 +27,7 @@ _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 class OpenAiCompatibleBackend:
     """Streams replies through the openai SDK.
+
     One connection per reply, closed with it: a stopped turn stops the server's work at once, and nothing is
     tied to an event loop. Before the first word, a server that cannot be reached, fails (5xx) or breaks off
     is asked again after a growing pause; 4xx and silence never are.

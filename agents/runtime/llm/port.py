@@ -23,6 +23,7 @@ class Message:
 
 class LlmError(Exception):
     """A language model that did not answer as it should.
+
     `code` is for programs; `sentence` tells a person cause and cure and holds no key and no message text;
     `retryable` says whether the same request may succeed later with nothing changed. What was streamed before
     the error is still good: the caller keeps it.
@@ -72,6 +73,7 @@ class LlmBackend(Protocol):
         max_tokens: int,
     ) -> AsyncGenerator[Delta, None]:
         """Stream the reply to the last message.
+
         `recalled` and `asking` (whether the person asks rather than tells) are for backends that answer
         without a model; the others ignore them. Iterate inside `contextlib.aclosing`, so that leaving early
         closes the connection at once; cancelling the task does the same. Raises LlmError.

@@ -1,4 +1,5 @@
 """Scribe: answers without any model, by quoting the memory that fits best, with its date and speaker.
+
 What it says is always one of three things: the words of a memory marked as a quotation, a plain "I remember
 nothing about that", or an acknowledgement. It never does what a memory says.
 """
@@ -13,7 +14,7 @@ from datetime import tzinfo
 
 from agents.runtime.llm.port import Delta, Message
 from agents.runtime.llm.quoting import blockquote
-from agents.runtime.recalled import RecalledMemory, written_date
+from agents.runtime.recalled import READ_LETTERS, RecalledMemory, written_date
 from memory.engine.lexical import STOP_WORDS, terms
 
 MOST_QUOTES = 3
@@ -59,6 +60,7 @@ _SHORT = 6  # words; a longer greeting or thanks also says something
 
 class QuoteBackend:
     """Answers from `recalled` alone. The same input gives the same words every time.
+
     `zone` is where dates are written in (None: the zone that each memory's instant carries); `reader` is the
     name of the person who talks, so that their own memories are quoted as "you told me".
     """
@@ -205,7 +207,7 @@ def _likeness(one: set[str], other: set[str]) -> float:
 
 
 def _words(text: str) -> set[str]:
-    return set(terms(text)) - STOP_WORDS
+    return set(terms(text[:READ_LETTERS])) - STOP_WORDS
 
 
 def _plain(name: str) -> str:

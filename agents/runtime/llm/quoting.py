@@ -19,11 +19,12 @@ _CONTROLS = re.compile("[\x00-\x08\x0e-\x1b\x7f]")
 
 def blockquote(text: str, longest: int = LONGEST_QUOTE, most_lines: int = MOST_LINES) -> str:
     """Quote `text` as a markdown block, cut with a marker after `longest` graphemes or `most_lines` lines."""
-    plain = _CONTROLS.sub("", _BIDI.sub("", text))
+    near = text[: longest * 64]  # no letter of any script is longer; a megabyte is not read for a few lines
+    plain = _CONTROLS.sub("", _BIDI.sub("", near))
     lines = [line.strip() for line in plain.expandtabs(1).splitlines()]
     lines = [line for line in lines if line]
     cut = truncate("\n".join(lines[:most_lines]), longest, _MARKER)
-    if len(lines) > most_lines and not cut.endswith(_MARKER):
+    if (len(lines) > most_lines or near != text) and not cut.endswith(_MARKER):
         cut += _MARKER
     return "\n".join(f"> {_escape(line)}" for line in cut.split("\n"))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
-from django.db import connections
+from django.db import OperationalError, connections
 from django.db.migrations.executor import MigrationExecutor
 from django.utils.module_loading import import_string
 
@@ -89,6 +89,8 @@ class Command(BaseCommand):
                 postgres = EmbeddedPostgres(paths)
                 supervisor.adopt(postgres.start)
                 bootstrap(postgres.conninfo(), settings.DATABASES["owner"]["NAME"])
+            else:
+                bootstrap_server()
             if told.redis_url is None:
                 supervisor.adopt(EmbeddedValkey(paths).start)
 
@@ -119,6 +121,15 @@ def celery_commands() -> Iterable[tuple[str, list[str]]]:
     yield "training", [*app, "worker", "-Q", "training", "-c", "1", "-n", "training@%h", *lean]
     scheduler = "django_celery_beat.schedulers:DatabaseScheduler"
     yield "beat", [*app, "beat", "--scheduler", scheduler, "--pidfile", "", "--loglevel", "INFO"]
+
+
+def bootstrap_server() -> None:
+    """Prepare the server that DATABASE_URL names, unless its roles can sign in already: then nothing is missing."""
+    try:
+        connections["owner"].ensure_connection()
+    except OperationalError:
+        name = settings.DATABASES["owner"]["NAME"]
+        bootstrap(settings.AGORA.database_url, name, settings.ROLE_PASSWORDS)
 
 
 def migrate_if_needed() -> None:

@@ -15,7 +15,7 @@ function groupOf(instant) {
 }
 
 export class ConversationList {
-  /** `on` has choose(id) and gone(id): a conversation was picked, or forgotten while shown. */
+  /** `on` has choose(id), gone(id) and titled(id, title): picked, forgotten while shown, given a title. */
   constructor(on) {
     this.on = on;
     this.list = document.getElementById("conversations");
@@ -69,7 +69,10 @@ export class ConversationList {
     const query = this.field.value.trim();
     try {
       const { conversations } = await get(`/api/conversations/?q=${encodeURIComponent(query)}`);
-      if (asked === this.asked) this.show(conversations, query);
+      if (asked !== this.asked) return;
+      this.show(conversations, query);
+      const shown = conversations.find((conversation) => conversation.id === this.current);
+      if (shown) this.on.titled(shown.id, shown.title);
     } catch (error) {
       if (asked !== this.asked) return;
       this.list.replaceChildren(el("p", { class: "list-note", role: "alert", text: `${say("conversations_failed")} ${error.message}` }),
@@ -140,7 +143,7 @@ export class ConversationList {
       if (!save || !title || title === conversation.title) return;
       try {
         await patch(`/api/conversations/${conversation.id}/`, { title });
-        this.on.renamed(conversation.id, title);
+        this.on.titled(conversation.id, title);
       } catch (error) {
         toast(error.message);
       }

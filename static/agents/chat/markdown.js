@@ -33,6 +33,7 @@ export function clean(html) {
   return DOMPurify.sanitize(html, {
     ALLOWED_TAGS: TAGS,
     ALLOWED_ATTR: ["href", "title", "class", "start", "data-language", "rel"],
+    ADD_URI_SAFE_ATTR: ["start", "data-language", "rel"],
     ALLOW_DATA_ATTR: false,
     ALLOWED_URI_REGEXP: /^(?:https?|mailto):/i,
     RETURN_DOM_FRAGMENT: true,

@@ -20,8 +20,9 @@ export class Follower {
   /** Only the reader scrolls up; growth of the text does not, so that it never stops the following. */
   scrolled() {
     const top = this.thread.scrollTop;
-    if (this.isAtEnd) this.following = true;
-    else if (top < this.lastTop - 2) this.following = false;
+    const gap = this.thread.scrollHeight - top - this.thread.clientHeight;
+    if (top < this.lastTop - 2 && gap > 2) this.following = false;
+    else if (top > this.lastTop && this.isAtEnd) this.following = true;
     this.lastTop = top;
     this.jump.hidden = this.following || this.isAtEnd;
   }

@@ -10,9 +10,12 @@ export class Thread {
     this.place = document.getElementById("turns");
     this.views = new Map();
     this.pending = new Map();
+    this.followed = new Set();
+    this.clock = 0; // counts frames: what was read before a frame came must not undo it
   }
 
   clear() {
+    this.followed.clear();
     for (const view of this.views.values()) view.live?.end();
     this.views.clear();
     this.pending.clear();
@@ -31,16 +34,33 @@ export class Thread {
     return [...this.views.values()].find((view) => view.turn.state === "running");
   }
 
-  /** Turns still on their way, with the last delta seen of each. */
-  unfinished() {
-    return [...this.views.values()].filter((view) => isLive(view.turn)).map((view) => ({ turn: view.turn.id, last_seq: view.live?.lastSeq ?? "" }));
+  /**
+   * The frames that ask for the streams of all turns still on their way, from the last delta seen of each. Deltas of
+   * a turn count only from here on: one that came earlier would leave a gap before it.
+   */
+  follow() {
+    const waiting = [...this.views.values()].filter((view) => isLive(view.turn) && !this.followed.has(view.turn.id));
+    return waiting.map((view) => {
+      this.followed.add(view.turn.id);
+      return { type: "follow", turn: view.turn.id, last_seq: view.live?.lastSeq ?? "" };
+    });
   }
 
-  /** Show a whole conversation; turns that are no longer in it leave. */
-  showAll(turns) {
+  /** The connection is lost: each stream has to be asked for again. */
+  unfollow() {
+    this.followed.clear();
+    for (const waiting of this.pending.values()) waiting.sent = false;
+  }
+
+  /**
+   * Show a whole conversation; turns that are no longer in it leave. `mark` is the clock when it was asked for: a turn
+   * that a frame has changed since then stays as it is.
+   */
+  showAll(turns, mark) {
     const present = new Set(turns.map((turn) => turn.id));
-    for (const id of [...this.views.keys()]) if (!present.has(id)) this.remove(id);
-    for (const turn of turns) this.show(turn, false);
+    const isNewer = (id) => (this.views.get(id)?.touched ?? 0) > mark;
+    for (const id of [...this.views.keys()]) if (!present.has(id) && !isNewer(id)) this.remove(id);
+    for (const turn of turns) if (!isNewer(turn.id)) this.show(turn, false);
   }
 
   /** Show a turn that is new or has changed; those it replaces leave. */
@@ -50,6 +70,8 @@ export class Thread {
     const before = view?.turn.state;
     if (view) view.update(turn);
     else this.insert(new TurnView(turn, this.page));
+    if (tell) this.views.get(turn.id).touched = ++this.clock;
+    if (!isLive(turn)) this.followed.delete(turn.id);
     if (tell && before !== turn.state) this.tell(turn, before);
     this.markLast();
   }
@@ -77,7 +99,7 @@ export class Thread {
 
   delta(frame) {
     const view = this.views.get(frame.turn);
-    if (!view) return;
+    if (!view || !this.followed.has(frame.turn)) return;
     if (view.turn.state === "queued") view.update({ ...view.turn, state: "running" });
     view.delta(frame.seq, frame.text);
   }

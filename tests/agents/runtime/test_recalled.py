@@ -60,6 +60,11 @@ def test_a_word_that_all_memories_share_weighs_less_than_a_word_of_one() -> None
     assert cited("A cat in the garden called Tom.", cats) == {cats[1].id}
 
 
+def test_one_shared_word_of_several_is_not_enough() -> None:
+    assert cited("Nadia is a fine name.", [memory(1, "Nadia paints")]) == set()
+    assert cited("Nadia is a fine name.", [memory(1, "Nadia")]) == {memory(1, "Nadia").id}
+
+
 def test_a_memory_in_another_script_is_cited_by_its_own_words() -> None:
     tokyo = memory(1, "私の妹は東京に住んでいます")
     assert cited("妹さんは東京に住んでいます。", [tokyo, TEA]) == {tokyo.id}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import html
 import re
+import time
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -250,6 +251,13 @@ def test_a_long_quotation_is_cut_between_graphemes_with_a_marker() -> None:
     whole = quoted.removesuffix("\\[…\\]").rstrip()
     assert whole == FAMILY * (len(whole) // len(FAMILY))
     assert LONGEST_QUOTE * 0.9 < len(whole) // len(FAMILY) <= LONGEST_QUOTE
+
+
+def test_a_megabyte_is_answered_within_half_a_second() -> None:
+    huge = memory(1, "My sister lives in Porto. " * 40_000)
+    started = time.thread_time()
+    assert answer("Where does my sister live? " * 40_000, huge).endswith("\\[…\\]")
+    assert time.thread_time() - started < 0.5
 
 
 def test_a_quotation_of_many_lines_is_cut_after_a_few() -> None:

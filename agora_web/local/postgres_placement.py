@@ -1,14 +1,18 @@
-"""PostgreSQL refuses to run as uid 0. How root runs it all the same, without an account or open folders.
+"""As whom PostgreSQL runs, and where its files then lie.
+
+A normal user runs it as is. It refuses uid 0, and a number without a name in the user database; for
+those, without making an account or opening folders:
 
 1. In a user namespace where the process sees itself as uid 65534 while the kernel still treats it as
-   root's: nothing changes hands, data may lie under a closed folder.
-2. Where namespaces are forbidden (many containers): really as uid 65534, to which the data is given.
+   the caller's: nothing changes hands, data may lie under a closed folder.
+2. As root where namespaces are forbidden (many containers): really as uid 65534, to which the data is given.
    If that user cannot reach the home, data, sockets and a copy of the programs lie under /var/tmp and
    the home links there, so that every path stays the same.
 """
 
 import hashlib
 import os
+import pwd
 import shutil
 import subprocess
 import sys
@@ -57,15 +61,24 @@ def place(paths: LocalPaths, as_root: str | None = None) -> Placement:
             f"{data} links to {os.readlink(data)}, which is gone, and the database with it. "
             "Put the folder back, or remove the link to begin with an empty database."
         )
-    if os.geteuid() != 0:
+    is_root = os.geteuid() == 0
+    if not is_root and _has_name():
         return Placement(binaries, data, sockets)
     namespace = _namespace()
-    if as_root == "nobody" or not namespace:
+    if is_root and (as_root == "nobody" or not namespace):
         return _place_for_nobody(paths, binaries)
     placement = Placement(binaries, data.resolve(), sockets.resolve(), namespace)
     placement.give(placement.data)
     placement.give(placement.sockets)
     return placement
+
+
+def _has_name() -> bool:
+    try:
+        pwd.getpwuid(os.geteuid())
+    except KeyError:  # a container started with a bare number
+        return False
+    return True
 
 
 def _namespace() -> tuple[str, ...]:

@@ -1,0 +1,45 @@
+"""The form of an agent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from agents.models import Agent
+from memory.engine.retention import POLICIES
+from memory.engine.text import clean_text
+
+
+class AgentForm(forms.ModelForm):  # type: ignore[type-arg]
+    """Everything an administrator sets of an agent."""
+
+    policy = forms.ChoiceField(label=_("Retention policy"), choices=[(name, name) for name in POLICIES])
+
+    class Meta:
+        model = Agent
+        fields = [
+            "name", "description", "persona", "backend", "base_url", "model", "small_model", "context_tokens",
+            "reply_tokens", "budget_memories", "budget_tokens", "policy", "recall_tokens", "recall_archive", "active",
+        ]  # fmt: skip
+        widgets = {"persona": forms.Textarea(attrs={"rows": 5})}
+        help_texts = {
+            "persona": _("What the model is told about itself, before anything else."),
+            "base_url": _("Empty: the server that AGORA_LLM_BASE_URL names, or else the demo model."),
+            "model": _("Empty: the first model that the server offers."),
+            "small_model": _("Shows at most two memories, right above the question: small models answer best so."),
+            "context_tokens": _("How much the model reads in all."),
+            "budget_memories": _("A hard limit for each person's bank; what does not fit leaves for the archive."),
+            "recall_tokens": _("How much of a prompt recalled memories may take."),
+            "recall_archive": _("Looks through archived memories too at each turn."),
+        }
+
+    def clean(self) -> dict[str, Any]:
+        """Texts without what no database holds; a reply must leave room for a prompt."""
+        found = super().clean() or {}
+        found |= {name: clean_text(value) for name, value in found.items() if isinstance(value, str)}
+        context, reply = found.get("context_tokens"), found.get("reply_tokens")
+        if context and reply and reply > context // 2:
+            self.add_error("reply_tokens", _("The longest reply may take at most half of the context."))
+        return found

@@ -1,0 +1,55 @@
+"""Seats and agents: the verbs that write."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
+
+from agents.models import Agent, Seat
+from memory.models import Conversation
+from memory.services.banks import BankConfiguration, configure_bank, create_bank
+from memory.services.conversations import start_conversation
+from memory.services.turns import NotFound
+
+
+def configuration_of(agent: Agent) -> BankConfiguration:
+    """How banks of this agent keep and read."""
+    return BankConfiguration(
+        budget_memories=agent.budget_memories,
+        budget_tokens=agent.budget_tokens,
+        policy=agent.policy,
+        recall_tokens=agent.recall_tokens,
+        recall_archive=agent.recall_archive,
+    )
+
+
+def take_seat(agent: Agent, user_id: UUID, *, now: datetime) -> Seat:
+    """The person's seat with this agent, with its bank; made at first use. Two at once make one."""
+    seat = Seat.objects.select_related("bank").filter(agent=agent, user_id=user_id).first()
+    if seat is not None:
+        return seat
+    try:
+        with transaction.atomic():
+            bank = create_bank(owner_id=user_id, name=agent.name, configuration=configuration_of(agent), now=now)
+            return Seat.objects.create(agent=agent, user_id=user_id, bank=bank)
+    except IntegrityError:
+        return Seat.objects.select_related("bank").get(agent=agent, user_id=user_id)
+
+
+def start_chat(agent_id: UUID, user_id: UUID, *, now: datetime) -> Conversation:
+    """Begin a conversation with an agent. Raises `NotFound` when it is not offered."""
+    agent = Agent.objects.filter(pk=agent_id, active=True).first()
+    if agent is None:
+        raise NotFound(_("There is no such agent, or it takes no new conversations."))
+    seat = take_seat(agent, user_id, now=now)
+    return start_conversation(owner_id=user_id, bank_id=seat.bank_id, now=now)
+
+
+def bring_bank_in_line(seat_id: UUID, *, now: datetime) -> None:
+    """Give a seat's bank its agent's present configuration, evicting what no longer fits."""
+    seat = Seat.objects.select_related("agent").filter(pk=seat_id).first()
+    if seat is not None:
+        configure_bank(seat.bank_id, configuration_of(seat.agent), now=now)

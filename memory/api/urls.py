@@ -1,0 +1,14 @@
+"""Routes of memory's JSON."""
+
+from django.urls import path
+
+from memory.api import memories
+
+urlpatterns = [
+    path("memories/<uuid:memory_id>/pin/", memories.Pin.as_view()),
+    path("memories/<uuid:memory_id>/unpin/", memories.Unpin.as_view()),
+    path("memories/<uuid:memory_id>/forget/", memories.Forget.as_view()),
+    path("memories/<uuid:memory_id>/unforget/", memories.Unforget.as_view()),
+    path("memories/<uuid:memory_id>/restore/", memories.Restore.as_view()),
+    path("memories/<uuid:memory_id>/erase/", memories.Erase.as_view()),
+]

@@ -1,0 +1,26 @@
+"""Celery tasks of memory: thin, ids only. What is to be done stands in the jobs' rows."""
+
+from uuid import UUID
+
+from celery import shared_task
+from django.utils import timezone
+
+from memory.services import sweeps
+from memory.services.jobs import due_jobs, run_job
+
+
+@shared_task(name="memory.run_due_jobs")
+def run_due_jobs() -> None:
+    for job_id in due_jobs(timezone.now()):
+        run_one_job.delay(str(job_id))
+
+
+@shared_task(name="memory.run_job")
+def run_one_job(job_id: str) -> None:
+    run_job(UUID(job_id))
+
+
+@shared_task(name="memory.sweep")
+def sweep() -> None:
+    sweeps.interrupt_silent_turns(timezone.now())
+    sweeps.forget_old_jobs(timezone.now())

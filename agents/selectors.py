@@ -39,7 +39,8 @@ def conversation_rows(query: str) -> list[dict[str, Any]]:
     return [
         {
             "id": str(row.pk), "title": row.title, "agent": _agent_name(agents.get(row.bank_id)),
-            "updated_at": memory.instant(row.updated_at), "turns": row.turn_count,
+            "updated_at": memory.instant(row.updated_at), "turns": row.turn_count,  # type: ignore[attr-defined]  # annotated by the selector
+
         }
         for row in found
     ]  # fmt: skip

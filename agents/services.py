@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import datetime
 from uuid import UUID
 
@@ -9,10 +10,12 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from agents.models import Agent, Seat
-from memory.models import Conversation
-from memory.services.banks import BankConfiguration, configure_bank, create_bank
+from memory.models import Bank, Conversation
+from memory.services.banks import BankConfiguration, BankRefused, configure_bank, create_bank
 from memory.services.conversations import start_conversation
 from memory.services.turns import NotFound
+
+log = logging.getLogger(__name__)
 
 
 def configuration_of(agent: Agent) -> BankConfiguration:
@@ -48,8 +51,15 @@ def start_chat(agent_id: UUID, user_id: UUID, *, now: datetime) -> Conversation:
     return start_conversation(owner_id=user_id, bank_id=seat.bank_id, now=now)
 
 
-def bring_bank_in_line(seat_id: UUID, *, now: datetime) -> None:
-    """Give a seat's bank its agent's present configuration, evicting what no longer fits."""
-    seat = Seat.objects.select_related("agent").filter(pk=seat_id).first()
-    if seat is not None:
-        configure_bank(seat.bank_id, configuration_of(seat.agent), now=now)
+def bring_bank_in_line(agent: Agent, bank: Bank, *, now: datetime) -> None:
+    """Give a bank its agent's present configuration, evicting what no longer fits.
+
+    Where pinned memories stand in the way the bank keeps the configuration it has, and the log says so.
+    """
+    wanted = configuration_of(agent)
+    if all(getattr(bank, name) == value for name, value in vars(wanted).items()):
+        return
+    try:
+        configure_bank(bank.pk, wanted, now=now)
+    except BankRefused as error:
+        log.warning("bank %s keeps its configuration: %s", bank.pk, error.sentence)

@@ -78,7 +78,8 @@ async def follow(turn_id: UUID, after: str) -> AsyncIterator[tuple[str, str, dic
         if not answer:
             yield None
             continue
-        for last, fields in answer[0][1]:
+        entries: list[tuple[str, dict[str, str]]] = answer[0][1]  # type: ignore[index, assignment]  # one stream, RESP2
+        for last, fields in entries:
             yield last, fields["kind"], json.loads(fields["data"])
             if fields["kind"] == "end":
                 return

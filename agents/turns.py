@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 from uuid import UUID
 
 from channels.layers import get_channel_layer
@@ -21,18 +21,23 @@ from redis.exceptions import RedisError
 from agents import streams
 from agents.backends import backend_for, block_for, limits_for
 from agents.models import Agent
-from agents.runtime.recalled import RecalledMemory
 from agents.runtime.llm.port import LlmBackend, LlmError
 from agents.runtime.prompt import PastTurn
+from agents.runtime.recalled import RecalledMemory
 from agents.runtime.turn import Outcome, Recalled, Stage, TurnTask, run_turn
+from agents.services import bring_bank_in_line
 from agents.threads import as_person
 from memory.engine.text import count_tokens
+from memory.engine.types import State
 from memory.models import Memory, Turn, TurnState
 from memory.services import turns
 from memory.services.jobs import enqueue
 from memory.services.memories import withdraw_turns
-from memory.services.recalls import PreparedCue, mark_cited, prepare_cue, recall_for_turn
+from memory.services.recalls import PreparedCue, mark_used, prepare_cue, recall_for_turn
 from memory.services.remember import TurnToRemember, remember_turn
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 CLAIM_PAUSE = 0.2
 HISTORY_TURNS = 6
@@ -183,9 +188,11 @@ class DjangoTurn:
 
     @classmethod
     def load(cls, turn_id: UUID) -> DjangoTurn:
-        """Read a turn with its agent; runs as the owner."""
-        turn = Turn.objects.select_related("conversation", "owner").get(pk=turn_id)
-        agent = Agent.objects.get(seats__bank=turn.conversation.bank_id)
+        """Read a turn with its agent, whose present configuration its bank takes on; runs as the owner."""
+        turn = Turn.objects.select_related("conversation__bank", "owner").get(pk=turn_id)
+        bank = turn.conversation.bank
+        agent = Agent.objects.get(seats__bank=bank)
+        bring_bank_in_line(agent, bank, now=timezone.now())
         return cls(turn, agent, turn.owner.zone)
 
     async def recall(self) -> Recalled:
@@ -208,9 +215,7 @@ class DjangoTurn:
             TurnState(outcome.state), outcome.action, outcome.code, outcome.sentence, outcome.retryable
         )
         self._timings |= outcome.timings_ms
-        return await self._as_owner(
-            turns.end_turn, self.turn.pk, ending, now=self._action_at, timings=self._timings
-        )
+        return await self._as_owner(turns.end_turn, self.turn.pk, ending, now=self._action_at, timings=self._timings)
 
     async def remember(self, outcome: Outcome) -> None:
         await self._as_owner(self._remember, outcome)
@@ -236,19 +241,29 @@ class DjangoTurn:
 
     def _remember(self, outcome: Outcome) -> None:
         started = timezone.now()
-        self.turn.action, self.turn.action_at = outcome.action, self._action_at
+        # half a reply that broke off is shown, not remembered: the next try says it whole
+        self.turn.action = "" if outcome.state == "failed" else outcome.action
+        self.turn.action_at = self._action_at
         vectors = self._prepared.piece_vectors if self._prepared else None
         texts = tuple(memory.text for memory in self._recalled)
-        remember_turn(
-            self.turn.conversation.bank_id, TurnToRemember(self.turn, vectors, texts), now=self._clock()
-        )
+        remember_turn(self.turn.conversation.bank_id, TurnToRemember(self.turn, vectors, texts), now=self._clock())
         if self._trace_id:
-            mark_cited(self._trace_id, {UUID(memory) for memory in outcome.cited})
-            enqueue("memory.score_archive", str(self._trace_id), owner_id=self.turn.owner_id)
+            mark_used(
+                self._trace_id,
+                injected={UUID(memory) for memory in outcome.injected},
+                cited={UUID(memory) for memory in outcome.cited},
+            )
+            self._score_archive_later(self._trace_id)
         self._timings["remember"] = round((timezone.now() - started).total_seconds() * 1000, 2)
         Turn.objects.filter(pk=self.turn.pk).update(timings_ms=self._timings)
 
-    async def _as_owner(self, work: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    def _score_archive_later(self, trace_id: UUID) -> None:
+        """Have the worker look for regret, if anything was ever evicted."""
+        archived = Memory.objects.filter(bank=self.turn.conversation.bank_id, state=State.ARCHIVED)
+        if archived.exists():
+            enqueue("memory.score_archive", str(trace_id), owner_id=self.turn.owner_id)
+
+    async def _as_owner(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         return await as_person(self.turn.owner_id, work, *args, **kwargs)
 
 

@@ -12,7 +12,6 @@ from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
 
 from agents.routing import websocket_urlpatterns  # noqa: E402
-from agora_web.wiring import warm_up_in_background  # noqa: E402
 
 application = ProtocolTypeRouter(
     {
@@ -20,4 +19,3 @@ application = ProtocolTypeRouter(
         "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
     }
 )
-warm_up_in_background()

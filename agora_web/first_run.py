@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 
 from django.conf import settings
+from django.db import connection, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -19,17 +20,26 @@ ADMINISTRATOR = "admin@agora.localhost"
 SAMPLE = settings.BASE_DIR / "agora_web" / "sample" / "planning_story.jsonl"
 
 
+def is_needed() -> bool:
+    """Whether nobody is here yet."""
+    needed = not User.objects.exists()
+    connection.close()
+    return needed
+
+
 def ensure_first_run() -> list[str]:
     """Make what a first start needs, once; returns the lines to print (the password is printed this one time)."""
-    if User.objects.exists():
+    if not is_needed():
         return []
     password = secrets.token_urlsafe(12)
-    administrator = User.objects.create_superuser(ADMINISTRATOR, password, name="Josie")
-    with acting_as(administrator.pk):
-        scribe, _smol = make_demo_agents()
-        seat = take_seat(scribe, administrator.pk, now=timezone.now())
-        for trajectory in read_trajectory_file(SAMPLE):
-            import_trajectory(trajectory, owner_id=administrator.pk, bank_id=seat.bank_id, now=timezone.now())
+    # All or nothing: a start cut short here would otherwise leave an administrator whose password nobody saw.
+    with transaction.atomic():
+        administrator = User.objects.create_superuser(ADMINISTRATOR, password, name="Josie")
+        with acting_as(administrator.pk):
+            scribe, _smol = make_demo_agents()
+            seat = take_seat(scribe, administrator.pk, now=timezone.now())
+            for trajectory in read_trajectory_file(SAMPLE):
+                import_trajectory(trajectory, owner_id=administrator.pk, bank_id=seat.bank_id, now=timezone.now())
     return [
         _("A first administrator was made. Sign in as %(email)s with the password %(password)s") % {
             "email": ADMINISTRATOR, "password": password,

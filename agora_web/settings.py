@@ -79,15 +79,26 @@ def read_environment() -> Environment:
 
 def stored_secret(path: Path) -> str:
     """Read the secret key of this home, or make it on first use (0600)."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if path.exists():
+            return path.read_text().strip()
+        # written beside and linked: two processes that start at once agree on one key, and never read half of it
+        beside = path.with_name(f"{path.name}.{os.getpid()}")
+        beside.touch(mode=0o600)
+        beside.write_text(secrets.token_urlsafe(48))
+        try:
+            os.link(beside, path)
+        except FileExistsError:
+            pass  # the other process was faster
+        finally:
+            beside.unlink()
         return path.read_text().strip()
-    with os.fdopen(descriptor, "w") as file:
-        secret = secrets.token_urlsafe(48)
-        file.write(secret)
-    return secret
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"{path} cannot be used ({error.strerror}). Set AGORA_HOME to a folder that you may write, or give "
+            "AGORA_SECRET_KEY."
+        ) from error
 
 
 AGORA = read_environment()
@@ -112,7 +123,11 @@ def database(role: str, *, pool: bool, mirror: str | None = None) -> dict[str, A
     place = {"HOST": str(PATHS.postgres_socket_dir), "PORT": "5432", "NAME": "agora"}
     if AGORA.database_url:
         url = urlsplit(AGORA.database_url)
-        place = {"HOST": url.hostname or "localhost", "PORT": str(url.port or 5432), "NAME": url.path.strip("/") or "agora"}
+        place = {
+            "HOST": url.hostname or "localhost",
+            "PORT": str(url.port or 5432),
+            "NAME": url.path.strip("/") or "agora",
+        }
     return {
         "ENGINE": "django.db.backends.postgresql",
         **place,
@@ -318,5 +333,4 @@ MESSAGE_LIMIT = 65_536  # characters of one observation
 UNDO_MINUTES = 10  # how long a forgotten memory can be brought back
 HEARTBEAT_SECONDS = 10  # a running turn without a sign of life for so long is interrupted
 HOT_BANK_BYTES = 512 * 1024 * 1024  # what one process keeps of banks
-FIRST_RUN = "agora_web.first_run.ensure_first_run"
 ENCODER_FACTORY = "tests.toy.toy_encoder" if TESTING else "memory.encoding.sentence_encoder"

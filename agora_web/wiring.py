@@ -1,9 +1,10 @@
-"""What is put together at the start of a process."""
+"""What is put together in a process once it serves."""
 
 from __future__ import annotations
 
 import logging
 import threading
+from functools import lru_cache
 
 from django.conf import settings
 
@@ -13,6 +14,7 @@ from memory.engine.types import BankError
 log = logging.getLogger(__name__)
 
 
+@lru_cache(maxsize=1)
 def warm_up_in_background() -> None:
     """Load the encoder while the first pages are being read: a few seconds that the first turn need not wait."""
     if not settings.TESTING:

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from uuid import UUID
 
 import numpy as np
 from django.conf import settings
+from django.db import connection
 from django.db.models import BinaryField, F, Func
 
 from memory.engine.bank import BankEvent, Kind
 from memory.engine.hot import HotBank, Loaded
-from memory.engine.types import MemoryItem, Place, Role, Side, State
+from memory.engine.types import BankError, MemoryItem, Place, Role, Side, State
 from memory.models import Bank, Event, Memory
 
 _CHUNK = 2_000
@@ -32,11 +34,20 @@ class HotBanks:
         self._lock = threading.Lock()
 
     def open(self, bank: Bank) -> HotBank:
-        """The hot bank of `bank`, up to date with `bank.last_seq` as the caller read it."""
+        """The hot bank of `bank`, up to date with `bank.last_seq` as the caller read it.
+
+        A transaction that has written to the bank gets one of its own: what is not committed may yet be rolled back.
+        """
+        if _written_here(bank.pk):
+            return private_bank(bank)
         with self._lock:
             hot = self._banks.setdefault(bank.pk, HotBank(bank.space.width))
             self._banks.move_to_end(bank.pk)
-        bring_up_to_date(hot, bank)
+        try:
+            bring_up_to_date(hot, bank)
+        except BankError:  # half folded: the next reader begins anew
+            self.drop(bank.pk)
+            raise
         self._shrink(keep=bank.pk)
         return hot
 
@@ -56,6 +67,23 @@ class HotBanks:
                 if oldest == keep:
                     return
                 del self._banks[oldest]
+
+
+@dataclass(frozen=True)
+class AfterCommit:
+    """Lets the shared hot bank follow a commit. While it waits, its transaction has changed the bank."""
+
+    bank: UUID
+    follow: Callable[[], None]
+
+    def __call__(self) -> None:
+        self.follow()
+
+
+def _written_here(bank: UUID) -> bool:
+    """Whether this transaction has written to the bank; a rollback, of a savepoint too, takes the hook with it."""
+    hooks = (waiting[1] for waiting in connection.run_on_commit)
+    return any(isinstance(hook, AfterCommit) and hook.bank == bank for hook in hooks)
 
 
 hot_banks = HotBanks(settings.HOT_BANK_BYTES)

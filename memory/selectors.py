@@ -99,8 +99,8 @@ def told_in(turns: Iterable[Turn]) -> dict[UUID, Rows]:
 
 def evicted_in(turns: Iterable[Turn]) -> dict[UUID, Rows]:
     """By turn: what left the bank so that it could be remembered."""
-    events = Event.objects.filter(turn__in=[turn.pk for turn in turns], kind=Kind.EVICTED).order_by("seq")
-    events = list(events)
+    found = Event.objects.filter(turn__in=[turn.pk for turn in turns], kind=Kind.EVICTED).order_by("seq")
+    events = list(found)
     rows = memory_rows({event.memory for event in events if event.memory})
     out: dict[UUID, Rows] = {}
     for event in events:

@@ -9,18 +9,19 @@ from memory.services import sweeps
 from memory.services.jobs import due_jobs, run_job
 
 
-@shared_task(name="memory.run_due_jobs")
+@shared_task(name="memory.run_due_jobs")  # type: ignore[untyped-decorator]
 def run_due_jobs() -> None:
     for job_id in due_jobs(timezone.now()):
         run_one_job.delay(str(job_id))
 
 
-@shared_task(name="memory.run_job")
+@shared_task(name="memory.run_job")  # type: ignore[untyped-decorator]
 def run_one_job(job_id: str) -> None:
     run_job(UUID(job_id))
 
 
-@shared_task(name="memory.sweep")
+@shared_task(name="memory.sweep")  # type: ignore[untyped-decorator]
 def sweep() -> None:
     sweeps.interrupt_silent_turns(timezone.now())
+    sweeps.catch_up_with_erasure(timezone.now())
     sweeps.forget_old_jobs(timezone.now())

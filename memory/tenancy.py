@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS, connections, migrations, transaction
@@ -114,9 +115,12 @@ def _for_worker(verb: str) -> str:
 
 def _policies(table: str, policies: Sequence[str]) -> migrations.RunSQL:
     policies = ["FOR ALL TO agora_owner USING (true) WITH CHECK (true)", *policies]
-    forward = [f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY", f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY"]
+    forward: list[Any] = [
+        f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY",
+        f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY",
+    ]
     forward += [f"CREATE POLICY {table}_{number} ON {table} {policy}" for number, policy in enumerate(policies)]
-    backward = [f"DROP POLICY {table}_{number} ON {table}" for number in range(len(policies))]
+    backward: list[Any] = [f"DROP POLICY {table}_{number} ON {table}" for number in range(len(policies))]
     backward += [f"ALTER TABLE {table} NO FORCE ROW LEVEL SECURITY", f"ALTER TABLE {table} DISABLE ROW LEVEL SECURITY"]
     return migrations.RunSQL(forward, backward)
 

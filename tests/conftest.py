@@ -13,6 +13,7 @@ from django.db import connections
 
 from agora_web.local.bootstrap import bootstrap, drop_database
 from agora_web.local.running import services_running
+from tests.flows.first_start import FirstStart, first_start
 
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
@@ -59,3 +60,11 @@ def django_db_setup(database_name: str, django_db_blocker) -> None:  # type: ign
     with django_db_blocker.unblock():
         call_command("migrate", database="owner", verbosity=0)
         connections["owner"].close()
+
+
+@pytest.fixture(scope="session")
+def made_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FirstStart]:
+    """A home after its first start, stopped; its path has spaces."""
+    made = first_start(tmp_path_factory.mktemp("first") / "a home of AGORA")
+    with made.agora:
+        yield made

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 import zoneinfo
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.contrib.auth.models import PermissionsMixin
@@ -17,7 +17,9 @@ from django.utils.translation import gettext_lazy as _
 def validate_time_zone(name: str) -> None:
     """Refuse a name that the zone database does not know."""
     if name not in zoneinfo.available_timezones():
-        raise ValidationError(_("“%(name)s” is not a time zone; pick one such as Europe/Berlin."), params={"name": name})
+        raise ValidationError(
+            _("“%(name)s” is not a time zone; pick one such as Europe/Berlin."), params={"name": name}
+        )
 
 
 class UserManager(BaseUserManager["User"]):
@@ -52,7 +54,7 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     objects = UserManager()
     EMAIL_FIELD = USERNAME_FIELD = "email"
-    REQUIRED_FIELDS: list[str] = []
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
 
     class Meta:
         verbose_name = _("person")

@@ -21,13 +21,13 @@ ROLES: dict[str, tuple[tuple[str, str], ...]] = {
 }
 
 
-def ensure_roles(*, using: str) -> None:
-    """Make the groups and give them the permissions that exist so far; safe to repeat after every migration."""
+def ensure_roles(app_label: str, *, using: str) -> None:
+    """Make the groups and give them one app's permissions; safe to repeat after every migration."""
     for role, wanted in ROLES.items():
+        codenames = [codename for app, codename in wanted if app == app_label]
+        if not codenames:
+            continue
         group, _ = Group.objects.using(using).get_or_create(name=role)
-        for app_label, codename in wanted:
-            permission = Permission.objects.using(using).filter(
-                content_type__app_label=app_label, codename=codename
-            ).first()
-            if permission:
-                group.permissions.add(permission)
+        group.permissions.add(
+            *Permission.objects.using(using).filter(content_type__app_label=app_label, codename__in=codenames)
+        )

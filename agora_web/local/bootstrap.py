@@ -72,15 +72,11 @@ def _make_roles(cluster: psycopg.Connection, passwords: Mapping[str, str]) -> No
         verb = "ALTER" if role in there else "CREATE"
         cluster.execute(sql.SQL("{} ROLE {} {}").format(sql.SQL(verb), sql.Identifier(role), sql.SQL(rights)))
         if role in passwords:
-            cluster.execute(
-                sql.SQL("ALTER ROLE {} PASSWORD {}").format(sql.Identifier(role), passwords[role])
-            )
+            cluster.execute(sql.SQL("ALTER ROLE {} PASSWORD {}").format(sql.Identifier(role), passwords[role]))
 
 
 def _make_database(cluster: psycopg.Connection, database: str) -> None:
-    row = cluster.execute(
-        "SELECT pg_get_userbyid(datdba) FROM pg_database WHERE datname = %s", [database]
-    ).fetchone()
+    row = cluster.execute("SELECT pg_get_userbyid(datdba) FROM pg_database WHERE datname = %s", [database]).fetchone()
     names = {"database": sql.Identifier(database), "owner": sql.Identifier(OWNER)}
     if row is None:
         cluster.execute(sql.SQL("CREATE DATABASE {database} OWNER {owner}").format(**names))

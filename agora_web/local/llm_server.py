@@ -60,9 +60,7 @@ def main(argv: list[str] | None = None) -> int:
     for signum in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signum, lambda *_: sys.exit(0))
     try:
-        server = xllamacpp.Server(
-            parameters(demo_model(), context=arguments.context, threads=arguments.threads)
-        )
+        server = xllamacpp.Server(parameters(demo_model(), context=arguments.context, threads=arguments.threads))
         announce(paths.llm_json, f"{server.listening_address}/v1")
         while True:
             signal.pause()

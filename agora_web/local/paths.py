@@ -14,6 +14,9 @@ from agora_web.local.errors import LocalServiceError
 # The kernel's limit for the path of a unix socket, without the closing NUL.
 SOCKET_PATH_BYTES = 107 if sys.platform.startswith("linux") else 103
 
+# Names of the services, for their logs and pid files.
+POSTGRES, VALKEY = "postgres", "valkey"
+
 # The longest socket name that we put into the socket folder.
 _LONGEST_SOCKET_NAME = "pg/.s.PGSQL.5432"
 

@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import psutil
@@ -12,7 +13,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.pq import PGconn, Ping
 
 from agora_web.local.errors import LocalServiceError
-from agora_web.local.paths import LocalPaths, private_folder
+from agora_web.local.paths import POSTGRES, LocalPaths, private_folder
 from agora_web.local.postgres_placement import Placement, place
 from agora_web.local.processes import (
     PLAIN_ENVIRONMENT,
@@ -25,7 +26,6 @@ from agora_web.local.processes import (
     wait_until,
 )
 
-NAME = "postgres"
 PORT = 5432  # part of the socket's name; no TCP port is opened
 SUPERUSER = "postgres"
 
@@ -53,6 +53,9 @@ LAPTOP = {
     "log_line_prefix": "%m [%p] %q%u@%d ",
     "log_checkpoints": "off",
 }
+# macOS has no locale of this name; the builtin provider sorts and folds either way.
+LC_CTYPE = ("--lc-ctype=C.UTF-8",) if sys.platform.startswith("linux") else ()
+
 # A committed row still survives kill -9 of the server, since the kernel has it.
 CARELESS = {"fsync": "off", "full_page_writes": "off"}
 
@@ -92,10 +95,10 @@ class EmbeddedPostgres:
         if not (at.data / "PG_VERSION").exists():
             self._make_cluster(at)
         child = start_child(
-            NAME,
+            POSTGRES,
             [*at.prefix, str(at.binaries / "postgres"), "-D", str(at.data), *self._options(at)],
-            log=self.paths.log_of(NAME),
-            pid_file=self.paths.pid_of(NAME),
+            log=self.paths.log_of(POSTGRES),
+            pid_file=self.paths.pid_of(POSTGRES),
             # SIGINT ends the clients' sessions; SIGTERM would wait for them.
             stop_rule=StopRule(signal.SIGINT, grace_s=1.2, tier=0),
             death_signal=signal.SIGINT,
@@ -112,7 +115,7 @@ class EmbeddedPostgres:
             if not ready:
                 self.stop()
         if not ready:
-            log = self.paths.log_of(NAME)
+            log = self.paths.log_of(POSTGRES)
             raise LocalServiceError(
                 f"The embedded PostgreSQL did not start; the end of {log} says why:\n{tail(log)}",
                 retryable=True,
@@ -144,7 +147,7 @@ class EmbeddedPostgres:
         rotate(log)
         argv = [
             *(*at.prefix, str(at.binaries / "initdb"), "-D", str(beside), "-U", SUPERUSER, "-A", "trust"),
-            *("-E", "UTF8", "--locale=C", "--lc-ctype=C.UTF-8"),
+            *("-E", "UTF8", "--locale=C", *LC_CTYPE),
             *("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--no-instructions"),
             *(() if self.durable else ("--no-sync",)),
         ]
@@ -155,9 +158,7 @@ class EmbeddedPostgres:
                 extra_groups=None if at.uid is None else [],
             )  # fmt: skip
         if done.returncode:
-            raise LocalServiceError(
-                f"The database cluster could not be made; the end of {log} says why:\n{tail(log)}"
-            )
+            raise LocalServiceError(f"The database cluster could not be made; the end of {log} says why:\n{tail(log)}")
         try:
             beside.rename(at.data)  # also over an empty folder
         except OSError as error:
@@ -179,14 +180,13 @@ class EmbeddedPostgres:
         kill_all(stubborn)
         if servers_in(at.data) or self._ping() != Ping.NO_RESPONSE:
             raise LocalServiceError(
-                f"Another PostgreSQL still answers at {self.paths.postgres_socket_dir}. "
-                "Wait a moment and start again.",
+                f"Another PostgreSQL still answers at {self.paths.postgres_socket_dir}. Wait a moment and start again.",
                 retryable=True,
             )
         (at.data / "postmaster.pid").unlink(missing_ok=True)
         for name in (f".s.PGSQL.{PORT}", f".s.PGSQL.{PORT}.lock"):
             (at.sockets / name).unlink(missing_ok=True)
-        self.paths.pid_of(NAME).unlink(missing_ok=True)
+        self.paths.pid_of(POSTGRES).unlink(missing_ok=True)
 
 
 def private_folder_for(at: Placement) -> None:

@@ -5,9 +5,9 @@ those, without making an account or opening folders:
 
 1. In a user namespace where the process sees itself as uid 65534 while the kernel still treats it as
    the caller's: nothing changes hands, data may lie under a closed folder.
-2. As root where namespaces are forbidden (many containers): really as uid 65534, to which the data is given.
-   If that user cannot reach the home, data, sockets and a copy of the programs lie under /var/tmp and
-   the home links there, so that every path stays the same.
+2. As root where namespaces are forbidden (many containers): really as uid 65534, to which the data is
+   given. If that user cannot reach the home, data, sockets and a copy of the programs lie under
+   /var/tmp and the home links there, so that every path stays the same.
 """
 
 import hashlib
@@ -62,6 +62,7 @@ def place(paths: LocalPaths, as_root: str | None = None) -> Placement:
             "Put the folder back, or remove the link to begin with an empty database."
         )
     is_root = os.geteuid() == 0
+    _refuse_foreign_data(data, {0, NOBODY} if is_root else {os.geteuid()})
     if not is_root and _has_name():
         return Placement(binaries, data, sockets)
     namespace = _namespace()
@@ -71,6 +72,16 @@ def place(paths: LocalPaths, as_root: str | None = None) -> Placement:
     placement.give(placement.data)
     placement.give(placement.sockets)
     return placement
+
+
+def _refuse_foreign_data(data: Path, mine: set[int]) -> None:
+    """One `sudo make run` must not take the data from the user who made it."""
+    owner = data.stat().st_uid if data.exists() else None
+    if owner is not None and owner not in mine:
+        raise LocalServiceError(
+            f"The database in {data} belongs to user number {owner}. Start AGORA as that user, "
+            f"or make it yours first: chown -R {os.geteuid()} '{data.parent}'"
+        )
 
 
 def _has_name() -> bool:

@@ -17,9 +17,7 @@ LEAST_PYTHON = (3, 11)
 LEAST_FREE_BYTES = 500 * 1024 * 1024
 
 
-def python_problem(
-    version: tuple[int, ...] = sys.version_info[:3], name: str = sys.implementation.name
-) -> str | None:
+def python_problem(version: tuple[int, ...] = sys.version_info[:3], name: str = sys.implementation.name) -> str | None:
     """Whether this Python is old or not CPython."""
     if name == "cpython" and version[:2] >= LEAST_PYTHON:
         return None
@@ -38,9 +36,7 @@ def port_number_problem(text: str) -> str | None:
 
 def home_problem(home: Path) -> str | None:
     """Whether the home, or the nearest folder above it that exists, cannot be written."""
-    folder = home
-    while not folder.exists() and folder != folder.parent:
-        folder = folder.parent
+    folder = _nearest(home)
     if not folder.is_dir():
         return f"AGORA_HOME lies at {home}, but {folder} is not a folder. Set AGORA_HOME to another place."
     if os.access(folder, os.W_OK | os.X_OK):
@@ -50,9 +46,7 @@ def home_problem(home: Path) -> str | None:
 
 def disk_problem(home: Path, free_bytes: int | None = None) -> str | None:
     """Whether the disk of ``home`` is nearly full; ``free_bytes`` replaces the measured value."""
-    folder = home
-    while not folder.exists():
-        folder = folder.parent
+    folder = _nearest(home)
     free = shutil.disk_usage(folder).free if free_bytes is None else free_bytes
     if free >= LEAST_FREE_BYTES:
         return None
@@ -60,6 +54,17 @@ def disk_problem(home: Path, free_bytes: int | None = None) -> str | None:
         f"Only {free // 1_000_000} MB are free on the disk of {folder}; the database needs 500 MB to work "
         "safely. Make room, or set AGORA_HOME to a folder on another disk."
     )
+
+
+def _nearest(home: Path) -> Path:
+    """The home or the first folder above it that is there for us to see."""
+    for folder in (home, *home.parents):
+        try:
+            folder.lstat()
+        except (FileNotFoundError, NotADirectoryError, PermissionError):
+            continue
+        return folder
+    return Path("/")
 
 
 def running_problem(paths: LocalPaths) -> str | None:
@@ -104,9 +109,7 @@ def wheels_problem(finders: Sequence[Callable[[], Path]]) -> str | None:
     return None
 
 
-def problems(
-    paths: LocalPaths, host: str, port: int, *, postgres: bool, valkey: bool, llm: bool
-) -> list[str]:
+def problems(paths: LocalPaths, host: str, port: int, *, postgres: bool, valkey: bool, llm: bool) -> list[str]:
     """All sentences that stand against a start, the most telling first; [] when nothing does.
 
     ``postgres``, ``valkey`` and ``llm`` say which embedded services this start would need.

@@ -78,11 +78,15 @@ class Child:
             return False
         return True
 
-    def kill(self) -> None:
-        """Kill what is left of its session, reap the leader, forget its pid."""
+    def kill_session(self) -> None:
+        """Kill what is left of its session, without waiting."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
-        self.wait(2.0)
+
+    def kill(self, timeout_s: float = 2.0) -> None:
+        """Kill what is left of its session, reap the leader, forget its pid."""
+        self.kill_session()
+        self.wait(timeout_s)
         if self.sweep is not None:
             self.sweep()
         self.pid_file.unlink(missing_ok=True)

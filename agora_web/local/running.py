@@ -67,8 +67,7 @@ def no_command_at_work(paths: LocalPaths, wait_s: float = 5.0) -> Iterator[None]
     users, starting = FileLock(paths.users_lock), FileLock(paths.start_lock)
     if not users.acquire(timeout_s=wait_s):
         raise AlreadyRunning(
-            f"Another command of AGORA (an import, perhaps) is at work in {paths.home}. "
-            "Start again when it has ended."
+            f"Another command of AGORA (an import, perhaps) is at work in {paths.home}. Start again when it has ended."
         )
     try:
         with starting.held():

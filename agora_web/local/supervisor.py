@@ -10,13 +10,13 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-from agora_web.local import postgres, valkey
 from agora_web.local.errors import AlreadyRunning, LocalServiceError
 from agora_web.local.locks import FileLock
-from agora_web.local.paths import LocalPaths
+from agora_web.local.paths import POSTGRES, VALKEY, LocalPaths
 from agora_web.local.processes import Child, StopRule, end_leftover, start_child, tail
 
 _POLL_S = 0.02
+_REAP_S = 0.5  # a killed process frees its memory first; none has to be waited for longer
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -72,7 +72,7 @@ class Supervisor:
         # What a killed supervisor left. PostgreSQL and Valkey see to theirs when they start: until
         # then they may serve a management command.
         for pid_file in self.paths.run.glob("*.pid"):
-            if pid_file.stem not in ("up", postgres.NAME, valkey.NAME):
+            if pid_file.stem not in ("up", POSTGRES, VALKEY):
                 end_leftover(pid_file)
         self.paths.llm_json.unlink(missing_ok=True)
         self._take_signals()
@@ -142,17 +142,25 @@ class Supervisor:
     def end_all(self) -> None:
         """End all children, programs before Valkey before PostgreSQL; a second Ctrl-C kills at once."""
         for tier in sorted({child.stop_rule.tier for child in self.children}, reverse=True):
-            asked = [child for child in self.children if child.stop_rule.tier == tier]
-            for child in asked:
-                child.ask_to_end()
-            began = time.monotonic()
-            for child in sorted(asked, key=lambda one: one.stop_rule.grace_s):
-                while child.exit_code() is None and not self._hurry:
-                    if time.monotonic() - began > child.stop_rule.grace_s:
-                        break
-                    time.sleep(_POLL_S)
-                child.kill()
+            self._end_tier([child for child in self.children if child.stop_rule.tier == tier])
         self.children.clear()
+
+    def _end_tier(self, children: Sequence[Child]) -> None:
+        """Ask all at once, kill each when its own grace is over, then reap: no one's delay adds to another's."""
+        for child in children:
+            child.ask_to_end()
+        began = time.monotonic()
+        waiting = list(children)
+        while waiting:
+            passed = time.monotonic() - began
+            for child in list(waiting):
+                if child.exit_code() is not None or self._hurry or passed > child.stop_rule.grace_s:
+                    child.kill_session()
+                    waiting.remove(child)
+            time.sleep(_POLL_S)
+        reaped = time.monotonic() + _REAP_S
+        for child in children:
+            child.kill(max(0.0, reaped - time.monotonic()))
 
     @contextlib.contextmanager
     def _no_interruption(self) -> Iterator[None]:

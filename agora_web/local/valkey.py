@@ -4,7 +4,7 @@ import signal
 import socket
 
 from agora_web.local.errors import LocalServiceError
-from agora_web.local.paths import LocalPaths
+from agora_web.local.paths import VALKEY, LocalPaths
 from agora_web.local.processes import (
     PLAIN_ENVIRONMENT,
     Child,
@@ -15,8 +15,6 @@ from agora_web.local.processes import (
     wait_until,
 )
 from agora_web.local.wheels import valkey_server
-
-NAME = "valkey"
 
 
 class EmbeddedValkey:
@@ -37,15 +35,15 @@ class EmbeddedValkey:
         Raises LocalServiceError with the end of its log when it does not come up.
         """
         self.paths.make()
-        end_leftover(self.paths.pid_of(NAME), grace_s=1.0)
+        end_leftover(self.paths.pid_of(VALKEY), grace_s=1.0)
         self.paths.valkey_socket.unlink(missing_ok=True)
         self.paths.valkey_data.mkdir(mode=0o700, exist_ok=True)
-        log = self.paths.log_of(NAME)
+        log = self.paths.log_of(VALKEY)
         child = start_child(
-            NAME,
+            VALKEY,
             self._argv(),
             log=log,
-            pid_file=self.paths.pid_of(NAME),
+            pid_file=self.paths.pid_of(VALKEY),
             stop_rule=StopRule(signal.SIGTERM, grace_s=0.8, tier=1),
             death_signal=signal.SIGTERM,  # it saves and goes; the data survives SIGKILL as well
             env=PLAIN_ENVIRONMENT,

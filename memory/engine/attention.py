@@ -8,7 +8,7 @@ import numpy.typing as npt
 from memory.engine import signals
 from memory.engine.adapter import Adapter
 from memory.engine.signals import Candidates, Signals
-from memory.engine.types import Cue, Floats, Recollected, Recollection, RecallLimits, State
+from memory.engine.types import Cue, Floats, RecallLimits, Recollected, Recollection, State
 
 TRACED = 64  # rows kept with all their numbers; any other candidate can be recomputed from the ledger
 BYPASS_BELOW = 5  # a bank of fewer memories hands all of them on: there is nothing to rank
@@ -26,7 +26,8 @@ def softmax(logits: Floats, temperature: float = 1.0) -> Floats:
 def recall(cue: Cue, candidates: Candidates, adapter: Adapter, limits: RecallLimits) -> Recollection:
     """Read the bank: weigh every candidate, drop what lies below the floor, fill the token budget by weight.
 
-    A bank of fewer than five memories is bypassed: all of it is handed on, best first, within the budget.
+    A bank of fewer than five memories is bypassed: all of it is handed on, best first, within the budget. What comes
+    from the archive has to pass the floor all the same.
     """
     computed = signals.compute(cue, candidates)
     weights_of_signals = adapter.recall.weights(cue.asking)
@@ -39,7 +40,7 @@ def recall(cue: Cue, candidates: Candidates, adapter: Adapter, limits: RecallLim
     order = np.argsort(-logits, kind="stable")
     bypassed = int((~candidates.archived).sum()) < BYPASS_BELOW
     allowed = np.array([item.turn not in cue.exclude_turns for item in candidates.items], dtype=bool)
-    passing = allowed & ((fit >= adapter.floor.threshold) | bypassed)
+    passing = allowed & ((fit >= adapter.floor.threshold) | (~candidates.archived if bypassed else False))
     chosen, over_budget = _fill(order, passing, candidates, limits)
     return Recollection(
         rows=tuple(
@@ -108,9 +109,7 @@ def _row(
         state=State.ARCHIVED if candidates.archived[i] else State.HELD,
         signals=dict(zip(signals.NAMES, computed.values[i].tolist(), strict=True)),
         contributions={
-            name: value
-            for name, value in zip(signals.NAMES, contributions[i].tolist(), strict=True)
-            if value
+            name: value for name, value in zip(signals.NAMES, contributions[i].tolist(), strict=True) if value
         },
         logit=float(logits[i]),
         weight=float(weights[i]),

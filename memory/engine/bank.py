@@ -26,7 +26,7 @@ class Kind(StrEnum):
     PINNED = "pinned"
     UNPINNED = "unpinned"
     FORGOTTEN = "forgotten"  # data: until
-    UNFORGOTTEN = "unforgotten"  # data: to
+    UNFORGOTTEN = "unforgotten"  # data: to, and a reason where it goes to the archive instead of back
     ERASED = "erased"
     RECALLED = "recalled"  # data: recall, memories, weights
     RESCORED = "rescored"  # data: importance, adapter
@@ -133,7 +133,9 @@ def _changed(mark: Mark | None, event: BankEvent) -> Mark:
         case Kind.FORGOTTEN:
             return replace(mark, state=State.FORGOTTEN, before=mark.state)
         case Kind.UNFORGOTTEN:
-            return replace(mark, state=State(data["to"]), before=None, reason=data.get("reason", mark.reason))
+            to = State(data["to"])
+            pinned = mark.pinned and to is State.HELD  # nothing in the archive is pinned
+            return replace(mark, state=to, before=None, reason=data.get("reason", mark.reason), pinned=pinned)
         case Kind.ERASED:
             return replace(mark, state=State.ERASED, before=None, pinned=False, reason="")
         case Kind.RESCORED:
@@ -143,6 +145,8 @@ def _changed(mark: Mark | None, event: BankEvent) -> Mark:
 
 
 def _recalled(state: BankState, event: BankEvent) -> None:
-    for memory in event.data["memories"]:
-        mark = state.marks[UUID(memory)]
-        state.marks[UUID(memory)] = replace(mark, recalls=mark.recalls + 1, last_recalled=event.at)
+    for memory in map(UUID, event.data["memories"]):
+        mark = state.marks.get(memory)
+        if mark is None:
+            raise BankError(f"Event {event.seq} ({event.kind}) is about a memory that was never written.")
+        state.marks[memory] = replace(mark, recalls=mark.recalls + 1, last_recalled=event.at)

@@ -85,7 +85,10 @@ class SentenceEncoder:
         model = self._load()
         with self._lock:  # its tokenizer cannot be borrowed by two threads at once
             vectors = model.encode(
-                list(texts), batch_size=self._batch, normalize_embeddings=True, show_progress_bar=False,
+                list(texts),
+                batch_size=self._batch,
+                normalize_embeddings=True,
+                show_progress_bar=False,
                 convert_to_numpy=True,
             )
         return np.asarray(vectors, dtype=np.float32)
@@ -136,7 +139,11 @@ class CachedEncoder:
     """
 
     def __init__(
-        self, inner: Encoder, *, capacity: int = CACHE_VECTORS, seconds: float = CACHE_SECONDS,
+        self,
+        inner: Encoder,
+        *,
+        capacity: int = CACHE_VECTORS,
+        seconds: float = CACHE_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.inner = inner

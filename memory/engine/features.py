@@ -33,7 +33,9 @@ _PROPER = regex.compile(r"(?<![.!?…]\s)(?<!^)\b\p{Lu}[\p{L}\p{M}'’-]+")
 _FIRST_PERSON = regex.compile(r"\b(?:i|i'm|i’m|my|me|mine|we|our|us)\b", regex.IGNORECASE)
 _IDENTIFIER = regex.compile(r"\b(?=[A-Za-z0-9_#-]*\d)[A-Za-z0-9_#-]{4,}\b|[\w.+-]+@[\w-]+\.\w+")
 _AMOUNT = regex.compile(r"\p{Sc}\s?\d|\d\s?(?:\p{Sc}|%|kg|km|eur|usd|dollars?|euros?)(?!\p{L})", regex.IGNORECASE)
-_PATH = regex.compile(r"https?://\S+|(?:^|\s)[~.]?/[\w.-]+(?:/[\w.-]+)+|\b[\w-]+\.(?:py|js|md|txt|csv|json|pdf|toml|ya?ml)\b")
+_PATH = regex.compile(
+    r"https?://\S+|(?:^|\s)[~.]?/[\w.-]+(?:/[\w.-]+)+|\b[\w-]+\.(?:py|js|md|txt|csv|json|pdf|toml|ya?ml)\b"
+)
 _ATTACHMENT = regex.compile(r"\[shares |```|\battach(?:ed|ment)\b", regex.IGNORECASE)
 _NEGATION = regex.compile(r"\b(?:not|no longer|never|n't|cannot|without)\b|n['’]t\b", regex.IGNORECASE)
 _SMALL_TALK = regex.compile(
@@ -43,8 +45,8 @@ _SMALL_TALK = regex.compile(
     regex.IGNORECASE,
 )
 _ASKING = regex.compile(
-    r"^\W*(?:so |and |but |hey |please )*(?:who|whom|whose|what|when|where|why|which|how|do|does|did|is|are|was|were|can|"
-    r"could|will|would|should|shall|have|has|had|may|remind me|tell me|show me|find|list|summari[sz]e)\b",
+    r"^\W*(?:so |and |but |hey |please )*(?:who|whom|whose|what|when|where|why|which|how|do|does|did|is|are|was|were|"
+    r"can|could|will|would|should|shall|have|has|had|may|remind me|tell me|show me|find|list|summari[sz]e)\b",
     regex.IGNORECASE,
 )
 

@@ -18,8 +18,9 @@ K1, B = 1.2, 0.75
 
 # Scripts without spaces between words: overlapping pairs of characters stand for words.
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+_SPACED = rf"[[\p{{L}}\p{{N}}\p{{M}}]--[{_UNSPACED}\u30fc]]+"
 _WORD = regex.compile(
-    rf"[{_UNSPACED}\p{{M}}\u30fc]+|[\p{{L}}\p{{N}}\p{{M}}]+(?:[-_.@:/#'’][\p{{L}}\p{{N}}\p{{M}}]+)*|[\p{{Emoji_Presentation}}]"
+    rf"[{_UNSPACED}\p{{M}}\u30fc]+|{_SPACED}(?:[-_.@:/#'’]{_SPACED})*|[\p{{Emoji_Presentation}}]", regex.V1
 )
 _RUN = regex.compile(rf"[{_UNSPACED}\p{{M}}\u30fc]+")
 _FORMAT = regex.compile(r"\p{Cf}")

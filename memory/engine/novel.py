@@ -22,7 +22,7 @@ def without_recalled(reply: str, recalled: Sequence[str]) -> str:
     if not recalled:
         return reply
     known = [set(terms(text)) for text in recalled]
-    kept = [line for line in reply.split("\n") if not _QUOTE_LINE.match(line)]
+    kept = _without_quotations(reply.split("\n"))
     own = [part for part in _SENTENCE.split("\n".join(kept)) if part.strip() and not _repeats(part, known)]
     if not own:
         return ""
@@ -30,6 +30,20 @@ def without_recalled(reply: str, recalled: Sequence[str]) -> str:
     if len(own) == len([part for part in _SENTENCE.split(reply) if part.strip()]):
         return reply
     return " ".join(part.strip() for part in own)
+
+
+def _without_quotations(lines: Sequence[str]) -> list[str]:
+    """Lines outside block quotes, without the words that merely announce one ("... you told me:")."""
+    kept: list[str] = []
+    for line in lines:
+        if not _QUOTE_LINE.match(line):
+            kept.append(line)
+            continue
+        while kept and (not kept[-1].strip() or kept[-1].rstrip().endswith(":")):
+            announced = bool(kept.pop().strip())
+            if announced:
+                break
+    return kept
 
 
 def _repeats(sentence: str, known: Sequence[set[str]]) -> bool:

@@ -1,4 +1,4 @@
-"""Planning what a turn's sides do to a bank: write, tell again, merge; then evict to the budget. Pure: changes nothing."""
+"""Planning what a turn does to a bank: write, tell again, merge; then evict to budget. Pure: it changes nothing."""
 
 from __future__ import annotations
 
@@ -80,11 +80,12 @@ class Planner:
             return
         self._write(side, words, context, cosine)
 
-    def evict(self) -> None:
-        """Bring the bank, with what was planned so far, under its budget."""
+    def evict(self) -> dict[bytes, MemoryItem]:
+        """Bring the bank, with what was planned so far, under its budget; returns what leaves, by content."""
         state = self._hot.state
         held = [*self._hot, *(write.item for write in self.plan.writes), *self._back.values()]
-        for eviction in choose_evictions(held, state.budget, self._policy, self._now):
+        evictions = choose_evictions(held, state.budget, self._policy, self._now)
+        for eviction in evictions:
             self.event(
                 Kind.EVICTED,
                 eviction.memory,
@@ -96,6 +97,11 @@ class Planner:
                 instead=str(eviction.instead) if eviction.instead else None,
                 budget=[state.budget.memories, state.budget.tokens],
             )
+        if not evictions:
+            return {}
+        gone, items = {eviction.memory for eviction in evictions}, {item.id: item for item in held}
+        contents = self._hot.by_content | self._by_content
+        return {content: items[memory] for content, memory in contents.items() if memory in gone}
 
     def _tell(self, memory: UUID, side: NewSide, how: str, cosine: float) -> None:
         self.event(Kind.TOLD, memory, turn=str(side.turn), side=side.side.value, how=how, cosine=round(cosine, 4))

@@ -1,4 +1,4 @@
-"""Text at the borders: cleaning, lengths, cutting, hashing. Every text that enters AGORA passes through `clean_text`."""
+"""Text at the borders: cleaning, lengths, cutting, hashing. What enters AGORA passes through `clean_text`."""
 
 from __future__ import annotations
 
@@ -58,6 +58,18 @@ def truncate(text: str, limit: int, marker: str = MARKER) -> str:
     return "".join(graphemes[:room]) + marker
 
 
+def within(text: str, characters: int) -> str:
+    """Cut `text` to what a column of so many characters holds, never inside a grapheme (which can be many of them)."""
+    if len(text) <= characters:
+        return text
+    end = 0
+    for match in _GRAPHEME.finditer(text):
+        if match.end() > characters:
+            break
+        end = match.end()
+    return text[:end]
+
+
 def content_hash(role: str, speaker: str, text: str) -> bytes:
     """Name the content of a memory: sha256 over who said it and what, white space folded (32 bytes)."""
     folded = " ".join(text.split())
@@ -68,7 +80,8 @@ def split_side(text: str, window: int = WINDOW_TOKENS) -> list[str]:
     """Split one side into pieces of at most `window` estimated tokens, at code-block or sentence borders.
 
     A sentence or a code line longer than the window is cut between words, and a word longer than it between
-    graphemes. Joined again the pieces hold every character that is not white space.
+    graphemes; only a single grapheme may exceed it. Joined again the pieces hold every character that is not white
+    space.
     """
     if count_tokens(text) <= window:
         return [text] if text.strip() else []
@@ -120,7 +133,12 @@ def _words_of(text: str, window: int) -> list[str]:
         if count_tokens(word) <= window:
             out.append(word)
             continue
-        graphemes = _GRAPHEME.findall(word)
-        step = max(1, window // 2)
-        out += ["".join(graphemes[i : i + step]) for i in range(0, len(graphemes), step)]
+        held, held_tokens = "", 0
+        for grapheme in _GRAPHEME.findall(word):
+            size = count_tokens(grapheme)
+            if held and held_tokens + size > window:
+                out.append(held)
+                held, held_tokens = "", 0
+            held, held_tokens = held + grapheme, held_tokens + size
+        out.append(held)
     return out

@@ -117,18 +117,14 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
                 ),
                 ("model", models.CharField(max_length=200)),
                 ("revision", models.CharField(max_length=64)),
                 ("width", models.PositiveIntegerField()),
             ],
             options={
-                "constraints": [
-                    models.UniqueConstraint(fields=("model", "revision"), name="one_row_a_space")
-                ],
+                "constraints": [models.UniqueConstraint(fields=("model", "revision"), name="one_row_a_space")],
             },
         ),
         migrations.AddField(
@@ -251,9 +247,7 @@ class Migration(migrations.Migration):
                 ("at", models.DateTimeField()),
                 (
                     "side",
-                    models.CharField(
-                        choices=[("observation", "observation"), ("action", "action")], max_length=12
-                    ),
+                    models.CharField(choices=[("observation", "observation"), ("action", "action")], max_length=12),
                 ),
                 ("place_conversation", models.UUIDField()),
                 ("session", models.PositiveIntegerField(default=0)),
@@ -532,9 +526,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name="job",
-            index=models.Index(
-                condition=models.Q(("state", "pending")), fields=["run_after"], name="job_due"
-            ),
+            index=models.Index(condition=models.Q(("state", "pending")), fields=["run_after"], name="job_due"),
         ),
         migrations.AddIndex(
             model_name="job",
@@ -594,9 +586,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name="memorysource",
-            constraint=models.UniqueConstraint(
-                fields=("memory", "turn", "side", "piece"), name="told_once_a_side"
-            ),
+            constraint=models.UniqueConstraint(fields=("memory", "turn", "side", "piece"), name="told_once_a_side"),
         ),
         migrations.AddIndex(
             model_name="memory",

@@ -30,9 +30,7 @@ class Conversation(models.Model):
     class Meta:
         indexes = [models.Index(fields=["owner", "-updated_at"], name="conversation_by_day")]
         constraints = [
-            models.UniqueConstraint(
-                fields=["bank", "external_id"], condition=~Q(external_id=""), name="imported_once"
-            )
+            models.UniqueConstraint(fields=["bank", "external_id"], condition=~Q(external_id=""), name="imported_once")
         ]
 
     def __str__(self) -> str:
@@ -61,7 +59,7 @@ class Turn(models.Model):
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="turns", db_index=False)
     ordinal = models.PositiveIntegerField()
     session = models.PositiveIntegerField(default=0)
-    position = models.PositiveIntegerField(default=0)  # number of its first side among the conversation's sides
+    position = models.PositiveIntegerField(default=0)  # number of its first side among its session's sides
     parent = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, related_name="successors")
     replaced_at = models.DateTimeField(null=True)  # a branch that was edited away
     state = models.CharField(max_length=12, choices=TurnState, default=TurnState.QUEUED)

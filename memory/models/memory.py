@@ -52,11 +52,7 @@ class Memory(models.Model):
     forgotten_until = models.DateTimeField(null=True)
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["bank", "content"], condition=Q(state="held"), name="held_once"
-            )
-        ]
+        constraints = [models.UniqueConstraint(fields=["bank", "content"], condition=Q(state="held"), name="held_once")]
         indexes = [
             models.Index(fields=["bank", "state"], name="memory_by_state"),
             models.Index(fields=["bank", "content"], name="memory_by_content"),
@@ -79,9 +75,7 @@ class MemorySource(models.Model):
     how = models.CharField(max_length=10)  # "written", "retold" or "merged"
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["memory", "turn", "side", "piece"], name="told_once_a_side")
-        ]
+        constraints = [models.UniqueConstraint(fields=["memory", "turn", "side", "piece"], name="told_once_a_side")]
 
     def __str__(self) -> str:
         return f"{self.how} by {self.side}"

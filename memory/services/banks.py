@@ -66,9 +66,7 @@ def configure_bank(bank_id: UUID, configuration: BankConfiguration, *, now: date
         Bank.objects.filter(pk=bank_id).update(**vars(configuration))
         if before != wanted:
             _configured(writer, configuration, now)
-            evict_to_budget(
-                writer, [], now, budget=Budget(*wanted[:2]), policy=configuration.policy
-            )
+            evict_to_budget(writer, [], now, budget=Budget(*wanted[:2]), policy=configuration.policy)
 
 
 def _configured(writer: LedgerWriter, configuration: BankConfiguration, now: datetime) -> None:

@@ -10,13 +10,13 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from memory.engine.bank import Kind
-from memory.engine.text import clean_text, truncate
+from memory.engine.text import clean_text, truncate, within
 from memory.engine.types import State
 from memory.models import Conversation, Memory, MemorySource, Recall
 from memory.services.jobs import enqueue
 from memory.services.ledger import writing
-from memory.services.memories import scrub, unforget
-from memory.services.turns import NotFound, lock_conversation
+from memory.services.memories import bring_back, scrub
+from memory.services.turns import TITLE_CHARACTERS, NotFound, lock_conversation
 
 TITLE_GRAPHEMES = 120
 
@@ -54,21 +54,20 @@ def forget_conversation(conversation_id: UUID, *, keep_memories: bool, now: date
 
 
 def unforget_conversation(conversation_id: UUID, *, now: datetime) -> None:
-    """Undo: the conversation is back, and the memories that went with it."""
-    with transaction.atomic():
+    """Undo: the conversation is back, and the memories that went with it. Raises `NotFound` when it is too late."""
+    bank_id = _bank_of(conversation_id)
+    with writing(bank_id) as writer:
         conversation = (
             Conversation.objects.select_for_update().filter(pk=conversation_id, forgotten_until__gt=now).first()
         )
         if conversation is None:
             raise NotFound(_("There is no such conversation, or its time for undo is over."))
-        until = conversation.forgotten_until
+        went_with_it = Memory.objects.filter(
+            pk__in=_told_only_here(conversation_id, State.FORGOTTEN), forgotten_until=conversation.forgotten_until
+        )
+        bring_back(writer, list(went_with_it.defer("vector", "features").order_by("written_seq")), now)
         conversation.forgotten_until = None
         conversation.save(update_fields=["forgotten_until"])
-        went_with_it = Memory.objects.filter(
-            pk__in=_told_only_here(conversation_id, State.FORGOTTEN), forgotten_until=until
-        )
-        for memory in went_with_it.values_list("pk", flat=True):
-            unforget(memory, now=now)
 
 
 def erase_conversation(conversation_id: UUID, *, now: datetime) -> bool:
@@ -103,4 +102,4 @@ def _bank_of(conversation_id: UUID) -> UUID:
 
 
 def _title(title: str) -> str:
-    return truncate(" ".join(clean_text(title).split()), TITLE_GRAPHEMES)
+    return within(truncate(" ".join(clean_text(title).split()), TITLE_GRAPHEMES), TITLE_CHARACTERS)

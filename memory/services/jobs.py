@@ -23,6 +23,7 @@ from memory.tenancy import acting_as
 
 LEASE = timedelta(minutes=2)
 MAX_ATTEMPTS = 5
+LOST = "Its workers ended before it did, five times. See the workers' logs."
 log = logging.getLogger(__name__)
 
 Work = Callable[[str], None]
@@ -40,10 +41,10 @@ def handles(kind: str) -> Callable[[Work], Work]:
 
 
 def enqueue(kind: str, key: str, *, owner_id: UUID | None, run_after: datetime | None = None) -> None:
-    """Write down a job, unless the same is open already; after the commit, wake a worker if it is due."""
-    Job.objects.bulk_create(
-        [Job(kind=kind, key=key, owner_id=owner_id, run_after=run_after or timezone.now())], ignore_conflicts=True
-    )
+    """Write down a job; one that waits already takes the new time. After the commit, wake a worker if it is due."""
+    due = run_after or timezone.now()
+    if not Job.objects.filter(kind=kind, key=key, state=JobState.PENDING).update(run_after=due):
+        Job.objects.bulk_create([Job(kind=kind, key=key, owner_id=owner_id, run_after=due)], ignore_conflicts=True)
     if run_after is None:
         transaction.on_commit(_wake)
 
@@ -60,7 +61,9 @@ def due_jobs(now: datetime) -> list[UUID]:
     """Jobs that wait, and jobs whose worker let the lease run out. Read as the sweeping role."""
     waiting = Q(state=JobState.PENDING, run_after__lte=now)
     lost = Q(state=JobState.RUNNING, lease_until__lt=now)
-    return list(Job.objects.using("worker").filter(waiting | lost).order_by("run_after").values_list("pk", flat=True)[:200])
+    return list(
+        Job.objects.using("worker").filter(waiting | lost).order_by("run_after").values_list("pk", flat=True)[:200]
+    )
 
 
 def run_job(job_id: UUID) -> bool:
@@ -83,6 +86,11 @@ def _claim(job_id: UUID, lease: UUID, now: datetime) -> Job | None:
     jobs = Job.objects.using("worker").filter(pk=job_id)
     job = jobs.filter(free).first()
     if job is None:
+        return None
+    if job.attempts >= MAX_ATTEMPTS:  # lost by each worker that had it: it may be what ends them
+        jobs.filter(free, attempts=job.attempts).update(
+            state=JobState.FAILED, error=LOST, lease=None, lease_until=None, finished_at=now
+        )
         return None
     claimed = jobs.filter(free, attempts=job.attempts).update(
         state=JobState.RUNNING, lease=lease, lease_until=now + LEASE, attempts=job.attempts + 1, started_at=now

@@ -16,7 +16,7 @@ from memory.engine.hot import HotBank, Loaded
 from memory.engine.lexical import terms
 from memory.engine.remember import WritingPlan
 from memory.engine.types import BankError, State
-from memory.hot_banks import hot_banks, load, private_bank
+from memory.hot_banks import AfterCommit, hot_banks, load, private_bank
 from memory.models import Bank, Event, Memory, MemorySource, Posting
 
 _TERM_LENGTH = 80
@@ -85,11 +85,13 @@ class LedgerWriter:
         self._write_postings()
         self.bank.last_seq = self.events[-1].seq
         Bank.objects.filter(pk=self.bank.pk).update(last_seq=self.bank.last_seq)
-        if not self._private:
-            transaction.on_commit(self._advance)
+        transaction.on_commit(AfterCommit(self.bank.pk, self._advance))
 
     def _advance(self) -> None:
-        """Spare the next reader a query: fold the committed events into the hot bank, unless someone already did."""
+        """Spare the next reader a query: fold the committed events into the hot bank, unless someone already did.
+
+        (A bank of this transaction's own is thrown away; whether it follows does not matter.)
+        """
         with self.hot.lock:
             if self.hot.state.seq == self.events[0].seq - 1 and not self._restores():
                 self.hot.apply(self.events, self._loaded)
@@ -97,8 +99,7 @@ class LedgerWriter:
     def _restores(self) -> bool:
         """Whether an event brought back a memory whose words are not at hand: then the next reader loads it."""
         return any(
-            event.memory not in self._loaded
-            and (event.kind is Kind.RESTORED or event.data.get("to") == State.HELD)
+            event.memory not in self._loaded and (event.kind is Kind.RESTORED or event.data.get("to") == State.HELD)
             for event in self.events
         )
 
@@ -146,9 +147,8 @@ class LedgerWriter:
     def _write_postings(self) -> None:
         """Index the words of what is archived now, and of nothing else."""
         changed = {memory: fields["state"] for memory, fields in self._changes.items() if "state" in fields}
-        away = [memory for memory, state in changed.items() if state != State.ARCHIVED]
-        if away:
-            Posting.objects.filter(memory__in=away).delete()
+        if changed:  # what came back and left again in one step has its words there already
+            Posting.objects.filter(memory__in=changed).delete()
         words = {row.pk: terms(row.text) for row in self._new.values() if row.state == State.ARCHIVED}
         archived = [memory for memory, state in changed.items() if state == State.ARCHIVED]
         with self.hot.lock:
@@ -184,7 +184,11 @@ def table_change(event: BankEvent) -> dict[str, Any]:
             return {"state": State.FORGOTTEN, "forgotten_until": until, "before": State(data["before"])}
         case Kind.UNFORGOTTEN:
             fields: dict[str, Any] = {"state": State(data["to"]), "forgotten_until": None, "before": ""}
-            return fields | ({"archive_reason": data["reason"]} if "reason" in data else {})
+            if data["to"] == State.ARCHIVED:
+                fields["pinned"] = False
+            if "reason" in data:  # it was in the bank and goes to the archive
+                fields |= {"archived_at": event.at, "archive_reason": data["reason"]}
+            return fields
         case Kind.RESCORED:
             return {"importance": data["importance"], "adapter": data["adapter"]}
         case _:
@@ -200,6 +204,10 @@ def writing(bank_id: UUID, *, private: bool = False) -> Iterator[LedgerWriter]:
     with transaction.atomic():
         bank = lock_bank(bank_id)
         hot = private_bank(bank) if private else hot_banks.open(bank)
+        if hot.state.seq > bank.last_seq:
+            # the server crashed and lost a commit that need not be durable (a trace's): what followed it is void
+            hot_banks.drop(bank_id)
+            hot = hot_banks.open(bank)
         writer = LedgerWriter(bank, hot, private=private)
         yield writer
         writer.flush()

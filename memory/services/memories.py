@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -17,7 +17,7 @@ from memory.encoding import encoder
 from memory.engine.bank import Kind
 from memory.engine.retention import POLICIES, choose_evictions
 from memory.engine.types import BankError, Budget, State
-from memory.hot_banks import load
+from memory.hot_banks import memory_item
 from memory.models import Memory, MemorySource, Recall, Turn
 from memory.services.jobs import enqueue
 from memory.services.ledger import LedgerWriter, writing
@@ -59,12 +59,17 @@ def pin(memory_id: UUID, *, now: datetime) -> None:
     with changing(memory_id, State.HELD) as (writer, memory):
         if memory.pinned:
             return
-        marks = [mark for mark in writer.hot.state.marks.values() if mark.state is State.HELD and mark.pinned]
-        budget = writer.hot.state.budget
-        tokens = sum(mark.tokens for mark in marks) + memory.tokens
-        if len(marks) + 1 > PINNED_SHARE * budget.memories or tokens > PINNED_SHARE * budget.tokens:
+        if not _room_beside_pinned(writer, [memory], PINNED_SHARE):
             raise MemoryRefused(_("Pinned memories fill this bank. Unpin some first, or ask for a larger budget."))
         writer.add(Kind.PINNED, memory_id, now)
+
+
+def _room_beside_pinned(writer: LedgerWriter, more: Sequence[Memory], share: float) -> bool:
+    """Whether the pinned memories of the bank and `more` fit a share of its budget."""
+    marks = [mark for mark in writer.hot.state.marks.values() if mark.state is State.HELD and mark.pinned]
+    budget = writer.hot.state.budget
+    tokens = sum(mark.tokens for mark in marks) + sum(memory.tokens for memory in more)
+    return len(marks) + len(more) <= share * budget.memories and tokens <= share * budget.tokens
 
 
 def unpin(memory_id: UUID, *, now: datetime) -> None:
@@ -89,13 +94,28 @@ def unforget(memory_id: UUID, *, now: datetime) -> None:
     When the same words were told again meanwhile, it returns to the archive: one bank holds a memory once.
     """
     with changing(memory_id, State.FORGOTTEN) as (writer, memory):
+        bring_back(writer, [memory], now)
+
+
+def bring_back(writer: LedgerWriter, memories: Sequence[Memory], now: datetime) -> None:
+    """Undo forgetting several memories of one bank. Undo is never refused: a pin for which there is no room any more
+    is lifted, and what no longer fits goes to the archive."""
+    held: list[Memory] = []
+    pinned: list[Memory] = []
+    for memory in memories:
         back = State(memory.before or State.HELD)
         if back is State.HELD and bytes(memory.content) in writer.hot.by_content:
-            writer.add(Kind.UNFORGOTTEN, memory_id, now, to=State.ARCHIVED.value, reason="twin")
-            return
-        writer.add(Kind.UNFORGOTTEN, memory_id, now, to=back.value)
+            writer.add(Kind.UNFORGOTTEN, memory.pk, now, to=State.ARCHIVED.value, reason="twin")
+            continue
+        writer.add(Kind.UNFORGOTTEN, memory.pk, now, to=back.value)
         if back is State.HELD:
-            evict_to_budget(writer, [memory_id], now, spare=memory_id)
+            held.append(memory)
+            if memory.pinned and _room_beside_pinned(writer, [*pinned, memory], PINNED_SHARE):
+                pinned.append(memory)
+            elif memory.pinned:
+                writer.add(Kind.UNPINNED, memory.pk, now)
+    spared = held if len(held) == 1 and _room_beside_pinned(writer, held, 1.0) else pinned
+    evict_to_budget(writer, held, now, spare={memory.pk for memory in spared})
 
 
 def restore(memory_id: UUID, *, now: datetime) -> None:
@@ -104,7 +124,9 @@ def restore(memory_id: UUID, *, now: datetime) -> None:
         if bytes(memory.content) in writer.hot.by_content:
             raise MemoryRefused(_("The bank holds the same words already."))
         writer.add(Kind.RESTORED, memory_id, now, reason="asked")
-        evict_to_budget(writer, [memory_id], now, spare=memory_id)
+        if not _room_beside_pinned(writer, [memory], 1.0):
+            raise MemoryRefused(_("Beside what is pinned this memory does not fit. Unpin some first."))
+        evict_to_budget(writer, [memory], now, spare={memory_id})
 
 
 def erase(memory_id: UUID, *, now: datetime) -> bool:
@@ -143,29 +165,40 @@ def withdraw_turns(bank_id: UUID, turns: Sequence[UUID], *, now: datetime) -> No
     """Take what only these (edited away) turns told out of the bank, reason `withdrawn`; other sources keep it in."""
     with writing(bank_id) as writer:
         told = MemorySource.objects.filter(turn__in=turns, memory__bank=bank_id)
-        elsewhere = MemorySource.objects.filter(memory__in=told.values("memory")).exclude(turn__in=turns)
-        gone = set(told.values_list("memory_id", flat=True)) - set(elsewhere.values_list("memory_id", flat=True))
-        for memory in sorted(gone, key=str):
-            mark = writer.hot.state.marks[memory]
-            if mark.state is State.HELD:
-                writer.add(
-                    Kind.EVICTED, memory, now, reason="withdrawn", policy="", adapter=mark.adapter,
-                    score=mark.importance, over="", instead=None,
-                    budget=[writer.hot.state.budget.memories, writer.hot.state.budget.tokens],
-                )  # fmt: skip
+        _withdraw_untold(writer, set(told.values_list("memory", flat=True)), now, but=turns)
         Turn.objects.filter(pk__in=turns).update(remembered=False)
 
 
+def take_back(bank_id: UUID, sources: Mapping[UUID, UUID], *, now: datetime) -> None:
+    """Undo tellings (source: memory) whose turn says something else now; what nobody else told is withdrawn."""
+    with writing(bank_id) as writer:
+        MemorySource.objects.filter(pk__in=sources).delete()
+        _withdraw_untold(writer, set(sources.values()), now)
+
+
+def _withdraw_untold(writer: LedgerWriter, memories: set[UUID], now: datetime, *, but: Sequence[UUID] = ()) -> None:
+    """Archive those of `memories` that no turn of a present branch told, the turns `but` aside. No recall finds a
+    withdrawn memory; one that was evicted before is marked so too."""
+    told = MemorySource.objects.filter(memory__in=memories, turn__replaced_at=None).exclude(turn__in=but)
+    budget = writer.hot.state.budget
+    for memory in sorted(memories - set(told.values_list("memory", flat=True)), key=str):
+        mark = writer.hot.state.marks[memory]
+        if mark.state in (State.HELD, State.ARCHIVED) and mark.reason != "withdrawn":
+            writer.add(
+                Kind.EVICTED, memory, now, reason="withdrawn", policy="", adapter=mark.adapter, score=mark.importance,
+                over="", instead=None, budget=[budget.memories, budget.tokens],
+            )  # fmt: skip
+
+
 def evict_to_budget(
-    writer: LedgerWriter, back: Sequence[UUID], now: datetime, *, spare: UUID | None = None,
+    writer: LedgerWriter, back: Sequence[Memory], now: datetime, *, spare: Collection[UUID] = (),
     budget: Budget | None = None, policy: str = "",
 ) -> None:  # fmt: skip
-    """Evict what no longer fits, after memories came `back` or the budget changed; `spare` stays in any case."""
+    """Evict what no longer fits, after memories came `back` (of which `spare` stay) or the budget changed."""
     state = writer.hot.state
     budget, ranking = budget or state.budget, POLICIES[policy or state.policy]
-    held = [*writer.hot, *(found.item for found in load(back).values())]
-    protected = [replace(item, pinned=True) if item.id == spare else item for item in held]
-    for eviction in choose_evictions(protected, budget, ranking, now):
+    returned = [replace(memory_item(row), pinned=row.pk in spare) for row in back]
+    for eviction in choose_evictions([*writer.hot, *returned], budget, ranking, now):
         writer.add(
             Kind.EVICTED, eviction.memory, now, reason="budget", policy=ranking.name,
             adapter=state.marks[eviction.memory].adapter, score=round(eviction.score, 6), over=eviction.over,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -21,7 +21,7 @@ from memory.engine.features import is_asking
 from memory.engine.hot import HotBank, Loaded
 from memory.engine.lexical import terms
 from memory.engine.text import split_side
-from memory.engine.types import Cue, Floats, Recollected, Recollection, RecallLimits, State
+from memory.engine.types import Cue, Floats, RecallLimits, Recollected, Recollection, State
 from memory.hot_banks import hot_banks, loaded
 from memory.models import Bank, Memory, Recall, Turn
 from memory.services.ledger import BankMissing, hasten_commit, writing
@@ -107,9 +107,11 @@ def regretted_by(trace: Recall) -> list[dict[str, Any]]:
     bank, turn = trace.bank, trace.turn
     previous = None
     if trace.with_previous:
-        previous = Turn.objects.filter(
-            conversation=turn.conversation_id, replaced_at=None, ordinal__lt=turn.ordinal
-        ).order_by("-ordinal").first()
+        previous = (
+            Turn.objects.filter(conversation=turn.conversation_id, replaced_at=None, ordinal__lt=turn.ordinal)
+            .order_by("-ordinal")
+            .first()
+        )
     cue = prepare_cue(turn, previous=previous, exclude_turns=frozenset(), now=trace.at).cue
     hot = hot_banks.open(bank)
     words = list(dict.fromkeys(terms(cue.text)))[:CUE_TERMS]
@@ -152,14 +154,18 @@ def _archived_by_words(bank: Bank, weights: Mapping[str, float]) -> list[UUID]:
         return [row[0] for row in cursor.fetchall()]
 
 
-def mark_cited(recall_id: UUID, cited: set[UUID]) -> None:
-    """Note which of the injected memories the reply used: a fact of its own beside recalled and injected."""
+def mark_used(recall_id: UUID, *, injected: Collection[UUID], cited: Collection[UUID]) -> None:
+    """Note which of the recalled memories reached the prompt, and which of those the reply used: three facts apart."""
     trace = Recall.objects.filter(pk=recall_id).first()
-    if trace is None or not cited:
+    if trace is None:
         return
+    before = [(row["injected"], row["cited"]) for row in trace.rows]
     for row in trace.rows:
-        row["cited"] = row["injected"] and UUID(row["memory"]) in cited
-    trace.save(update_fields=["rows"])
+        memory = UUID(row["memory"])
+        row["injected"] = row["recalled"] and memory in injected
+        row["cited"] = row["injected"] and memory in cited
+    if before != [(row["injected"], row["cited"]) for row in trace.rows]:
+        trace.save(update_fields=["rows"])
 
 
 def _trace(turn: Turn, bank: Bank, prepared: PreparedCue, recollection: Recollection, now: datetime) -> Recall:
@@ -184,7 +190,8 @@ def trace_row(row: Recollected) -> dict[str, Any]:
         "fit": round(row.fit, 5),
         "state": row.state.value,
         "group": row.group,
-        "injected": row.injected,
+        "recalled": row.injected,
+        "injected": row.injected,  # unless the prompt had no room for it: `mark_used`
         "cited": False,
     }
 

@@ -9,11 +9,13 @@ from datetime import datetime
 from uuid import UUID
 
 import regex
+from django.db import transaction
 
 from memory.adapters import serving_adapter
 from memory.encoding import encoder
 from memory.engine.encoder import embedded_text
 from memory.engine.features import Context
+from memory.engine.lexical import terms
 from memory.engine.novel import without_recalled
 from memory.engine.remember import Planner
 from memory.engine.retention import POLICIES
@@ -22,6 +24,7 @@ from memory.engine.types import Floats, MemoryItem, NewSide, Place, Role, Side, 
 from memory.hot_banks import memory_item
 from memory.models import Bank, Memory, MemorySource, Turn
 from memory.services.ledger import LedgerWriter, writing
+from memory.services.memories import take_back
 
 _QUESTION = regex.compile(r"[?？؟]")
 ENCODE_BATCH = 256
@@ -50,11 +53,17 @@ class _Piece:
 
 
 def remember_turn(bank_id: UUID, ready: TurnToRemember, *, now: datetime) -> None:
-    """Remember one turn in one durable transaction. Done twice it changes nothing the second time."""
+    """Remember one turn in one durable transaction. Done twice it changes nothing the second time.
+
+    A turn that was tried again and says something else now takes back what its first try told.
+    """
     pieces = {ready.turn.pk: _pieces(ready)}
     vectors = _encode(pieces)
-    with writing(bank_id) as writer, writer.hot.lock:
-        _remember(writer, [ready.turn], pieces, vectors, now)
+    with transaction.atomic():
+        if no_longer_said := _no_longer_said(ready.turn, pieces[ready.turn.pk]):
+            take_back(bank_id, no_longer_said, now=now)
+        with writing(bank_id) as writer, writer.hot.lock:
+            _remember(writer, [ready.turn], pieces, vectors, now)
 
 
 def remember_turns(bank_id: UUID, turns: Sequence[Turn], *, now: datetime) -> None:
@@ -80,7 +89,7 @@ def _remember(
             if (turn.pk, side.side.value, side.piece) not in told:
                 context = Context(piece.follows_question, side.place.position == 0, 0.0)
                 planner.take(side, context, _still_archived(writer, archived))
-        planner.evict()
+        archived |= planner.evict()  # what leaves in this transaction can be told again in it
         writer.take(planner.plan, turn.pk)
     Turn.objects.filter(pk__in=[turn.pk for turn in turns]).update(remembered=True)
 
@@ -143,6 +152,22 @@ def _new_side(turn: Turn, piece: _Piece, vectors: Mapping[tuple[UUID, Side, int]
     )  # fmt: skip
 
 
+def _no_longer_said(turn: Turn, pieces: Sequence[_Piece]) -> dict[UUID, UUID]:
+    """Sources of this turn (with their memories) whose words are not among its `pieces`."""
+    said = {(piece.side.value, piece.number): piece.text for piece in pieces}
+    rows = MemorySource.objects.filter(turn=turn.pk).values_list("pk", "memory", "side", "piece", "memory__text")
+    return {
+        source: memory
+        for source, memory, side, number, text in rows
+        if not _same_words(said.get((side, number), ""), text)
+    }
+
+
+def _same_words(one: str, other: str) -> bool:
+    """As a merge asks it, so that a side that was merged still counts as said."""
+    return one.split() == other.split() or (bool(terms(one)) and terms(one) == terms(other))
+
+
 def _already_told(turns: Sequence[Turn]) -> set[tuple[UUID, str, int]]:
     """Sides of these turns that are sources already: a turn tried again is not remembered twice."""
     return set(
@@ -156,7 +181,7 @@ def _archived(bank: Bank, contents: Sequence[bytes]) -> dict[bytes, MemoryItem]:
 
 
 def _still_archived(writer: LedgerWriter, archived: Mapping[bytes, MemoryItem]) -> Mapping[bytes, MemoryItem]:
-    """Of the memories that were archived when the transaction began, those that still are."""
+    """Of the memories that were or became archived in this transaction, those that are now."""
     if not archived:
         return archived
     marks = writer.hot.state.marks

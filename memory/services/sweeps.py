@@ -9,10 +9,10 @@ from django.conf import settings
 from django.utils import timezone
 
 from memory.engine.types import State
-from memory.models import Job, JobState, Memory, Recall, Turn
+from memory.models import Conversation, Job, JobState, Memory, Recall, Turn
 from memory.models.conversation import OPEN_STATES
 from memory.services import conversations, memories
-from memory.services.jobs import handles
+from memory.services.jobs import enqueue, handles
 from memory.services.recalls import regretted_by
 from memory.services.turns import interrupt_silent
 from memory.tenancy import acting_as
@@ -30,6 +30,17 @@ def interrupt_silent_turns(now: datetime) -> int:
         with acting_as(owner):
             ended += len(interrupt_silent(now))
     return ended
+
+
+def catch_up_with_erasure(now: datetime) -> None:
+    """See that what is to be erased has its job: a process can die between a commit and the next."""
+    overdue = now - timedelta(minutes=1)
+    memories_due = Memory.objects.using("worker").filter(state=State.FORGOTTEN, forgotten_until__lt=overdue)
+    conversations_due = Conversation.objects.using("worker").filter(forgotten_until__lt=overdue)
+    for kind, due in (("memory.erase", memories_due), ("memory.erase_conversation", conversations_due)):
+        for key, owner in due.values_list("pk", "owner_id")[:500]:
+            with acting_as(owner):
+                enqueue(kind, str(key), owner_id=owner)
 
 
 def forget_old_jobs(now: datetime) -> None:

@@ -12,12 +12,14 @@ from django.db import IntegrityError, transaction
 from django.db.models import Max
 from django.utils.translation import gettext as _
 
-from memory.engine.text import clean_text, truncate
+from memory.engine.text import clean_text, truncate, within
 from memory.engine.types import BankError
 from memory.models import Conversation, Turn, TurnState
 from memory.models.conversation import OPEN_STATES
 
+WAITING_SIGN = timedelta(seconds=2)  # how often a waiting turn says that its server lives
 TITLE_GRAPHEMES = 60
+TITLE_CHARACTERS = 200  # what the column holds: a grapheme may be many
 
 
 class MessageRefused(BankError):
@@ -83,7 +85,7 @@ def open_turn(
     )  # fmt: skip
     conversation.updated_at = now
     if not conversation.title:
-        conversation.title = truncate(" ".join(text.split()), TITLE_GRAPHEMES)
+        conversation.title = within(truncate(" ".join(text.split()), TITLE_GRAPHEMES), TITLE_CHARACTERS)
     conversation.save(update_fields=["updated_at", "title"])
     return turn
 
@@ -121,7 +123,8 @@ def claim_turn(turn_id: UUID, now: datetime) -> bool:
             others = Turn.objects.filter(conversation_id=turn.conversation_id).exclude(pk=turn_id)
             waiting = others.filter(state=TurnState.QUEUED, ordinal__lt=turn.ordinal)
             if waiting.exists() or others.filter(state=TurnState.RUNNING).exists():
-                Turn.objects.filter(pk=turn_id).update(heartbeat_at=now)
+                if now - turn.heartbeat_at > WAITING_SIGN:
+                    Turn.objects.filter(pk=turn_id).update(heartbeat_at=now)
                 return False
             return bool(
                 Turn.objects.filter(pk=turn_id, state=TurnState.QUEUED).update(
@@ -153,7 +156,7 @@ def interrupt_silent(now: datetime, *, conversation_id: UUID | None = None) -> l
 
 
 def checkpoint_turn(turn_id: UUID, *, action: str, now: datetime) -> bool:
-    """Save what was said so far and a heartbeat. Returns whether a person asked to stop, or the turn is no longer ours."""
+    """Save what was said so far and a heartbeat. Returns whether to stop: somebody asked, or it is no longer ours."""
     kept = Turn.objects.filter(pk=turn_id, state=TurnState.RUNNING).update(action=clean_text(action), heartbeat_at=now)
     if not kept:
         return True

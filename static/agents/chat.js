@@ -165,7 +165,7 @@ class ChatPage {
   refused(reason) {
     if (reason === "signed_out") {
       this.connection("signed_out");
-      at("connection-now").hidden = true;
+      at("connection-sign-in").search = `?next=${encodeURIComponent(window.location.pathname)}`;
     } else {
       this.thread.clear();
       this.unreadable(new ApiError(404, reason, ""));
@@ -175,6 +175,7 @@ class ChatPage {
   connection(name) {
     at("connection").hidden = !name;
     at("connection-now").hidden = name !== "reconnecting";
+    at("connection-sign-in").hidden = name !== "signed_out";
     at("connection-text").textContent = name ? say(name) : "";
   }
 
@@ -224,8 +225,7 @@ class ChatPage {
   async create(client) {
     this.composer.enable(false);
     try {
-      const made = await post("/api/conversations/", { agent: this.agent.id });
-      const conversation = made.conversation ?? made;
+      const conversation = await post("/api/conversations/", { agent: this.agent.id });
       this.conversation = conversation.id;
       this.composer.key = conversation.id;
       window.history.replaceState({}, "", `/chat/${conversation.id}/`);
@@ -246,9 +246,9 @@ class ChatPage {
     }
   }
 
-  stop() {
-    const running = this.thread.running;
-    if (running) this.socket?.send({ type: "stop", turn: running.turn.id });
+  /** Stop a turn: the running one, where none is named. */
+  stop(turn = this.thread.running?.turn) {
+    if (turn) this.socket?.send({ type: "stop", turn: turn.id });
   }
 
   retry(turn) {

@@ -3,8 +3,8 @@ import { get } from "../site/api.js";
 import { el, icon } from "../site/dom.js";
 import { toast } from "../site/toast.js";
 import { locale, say } from "../site/words.js";
-import { memoryRow } from "./rows.js";
-import { erase, restore } from "./store.js";
+import { memoryRow, reasonOf } from "./rows.js";
+import { erase } from "./store.js";
 
 const at = (id) => document.getElementById(id);
 const number = new Intl.NumberFormat(locale);
@@ -32,8 +32,10 @@ function gauge(name, used, budget) {
   at(`track-${name}`).classList.toggle("full", share >= 0.95);
 }
 
+/** `bank` is null as long as the person never talked with this agent. */
 function showBank(bank) {
-  at("bank").hidden = false;
+  at("bank").hidden = !bank;
+  if (!bank) return;
   gauge("memories", bank.held, bank.budget_memories);
   gauge("tokens", bank.tokens, bank.budget_tokens);
   at("policy").textContent = say(bank.policy === "fifo" || bank.policy === "importance" ? `policy_${bank.policy}` : "policy_other", { policy: bank.policy });
@@ -43,7 +45,7 @@ function showBank(bank) {
 
 function noteOf(memory) {
   if (shown.state !== "archived") return say("tokens", { n: memory.tokens });
-  return memory.archive_reason ? say("archived_because", { reason: memory.archive_reason }) : say("archived_plain");
+  return memory.archive_reason ? say("archived_because", { reason: reasonOf(memory.archive_reason) }) : say("archived_plain");
 }
 
 async function eraseAsked(memory) {
@@ -52,7 +54,6 @@ async function eraseAsked(memory) {
 }
 
 function actionsOf(memory) {
-  if (memory.state === "archived") return [el("button", { type: "button", class: "button small restore", text: say("restore"), on: { click: () => restore(memory.id) } })];
   if (memory.state === "forgotten") return [el("button", { type: "button", class: "button small quiet erase", text: say("erase"), on: { click: () => eraseAsked(memory) } })];
   return [];
 }

@@ -1,9 +1,9 @@
 /* One memory as a row: its text, who said it and when, where it came from, how much it weighed, and what a person can
    do with it. Used under each reply of the chat and on the page Memories. */
 import { el, iconButton } from "../site/dom.js";
-import { locale, say } from "../site/words.js";
+import { knows, locale, say } from "../site/words.js";
 import { age, dayOf, fullTime } from "../site/when.js";
-import { current, forget, onChange, pin, unforget, unpin } from "./store.js";
+import { current, forget, onChange, pin, restore, unforget, unpin } from "./store.js";
 import { whyPanel } from "./why.js";
 
 const wholePercent = new Intl.NumberFormat(locale, { style: "percent", maximumFractionDigits: 0 });
@@ -11,7 +11,8 @@ const finePercent = new Intl.NumberFormat(locale, { style: "percent", maximumFra
 const two = new Intl.NumberFormat(locale, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 const LONG = 320;
 
-export const percentOf = (weight) => (weight > 0 && weight < 0.095 ? finePercent : wholePercent).format(weight);
+/** Whole percents, finer where they would read 0 % or 100 % and be neither. */
+export const percentOf = (weight) => ((weight > 0 && weight < 0.095) || (weight > 0.99 && weight < 1) ? finePercent : wholePercent).format(weight);
 
 function speakerOf(row) {
   if (row.role === "assistant") return say("by_agent", { speaker: row.speaker });
@@ -35,7 +36,12 @@ function weightBar(row) {
   return el("div", { class: "memory-weight", title: say("weight_title") }, bar, el("span", { class: "figure", text: percentOf(row.weight) }), el("span", { class: "seen-by-readers", text: say("weight", { percent: percentOf(row.weight) }) }));
 }
 
+/** Why a memory was archived, in words; the server gives a code. */
+export const reasonOf = (code) => (knows(`reason_${code}`) ? say(`reason_${code}`) : code);
+
+/** The text is kept back by the server while a memory is being forgotten, and gone once it is erased. */
 function textOf(row) {
+  if (!row.text) return el("p", { class: "memory-text hidden-text", text: say(row.state === "forgotten" ? "hidden_forgotten" : "hidden_erased") });
   const text = el("p", { class: "memory-text", dir: "auto", text: row.text });
   if (row.text.length <= LONG) return text;
   text.classList.add("clamped");
@@ -50,7 +56,7 @@ function textOf(row) {
 
 function factsOf(row, options) {
   const facts = el("div", { class: "memory-facts" }, el("span", { class: "memory-speaker", dir: "auto", text: speakerOf(row) }));
-  if (row.at) facts.append(el("time", { datetime: row.at, title: fullTime(row.at), text: `${age(row.at)}, ${dayOf(row.at)}` }));
+  if (row.at && row.text) facts.append(el("time", { datetime: row.at, title: fullTime(row.at), text: `${age(row.at)}, ${dayOf(row.at)}` }));
   for (const source of row.sources ?? [row]) {
     const link = sourceLink(source, options.here);
     if (link) facts.append(link);
@@ -76,9 +82,13 @@ function actionsOf(row, id, options) {
   if (row.state === "forgotten") {
     return [el("button", { type: "button", class: "button small undo", text: say("undo"), on: { click: () => unforget(id) } }), ...(options.actions?.(row) ?? [])];
   }
+  const remove = iconButton("forget", say("forget"), "forget danger", () => forget(id));
+  if (row.state === "archived") {
+    return [el("button", { type: "button", class: "button small restore", text: say("restore"), on: { click: () => restore(id) } }), ...(options.actions?.(row) ?? []), remove];
+  }
   const pinButton = iconButton("pin", say(row.pinned ? "unpin" : "pin"), "pin", () => (row.pinned ? unpin(id) : pin(id)));
   pinButton.setAttribute("aria-pressed", String(Boolean(row.pinned)));
-  return [...(options.actions?.(row) ?? []), pinButton, iconButton("forget", say("forget"), "forget danger", () => forget(id))];
+  return [...(options.actions?.(row) ?? []), pinButton, remove];
 }
 
 function whyButton(id, options, node) {
@@ -102,17 +112,21 @@ export function memoryRow(row, options = {}) {
   const tags = el("span", { class: "memory-tags" });
   const actions = el("div", { class: "memory-actions" });
   const facts = factsOf(row, options);
+  const words = el("div", {});
   if (options.recall) facts.append(whyButton(id, options, node));
   facts.append(tags);
   node.append(
     row.weight === undefined || row.weight === null ? "" : weightBar(row),
-    el("div", { class: "memory-body" }, textOf(row), facts),
+    el("div", { class: "memory-body" }, words, facts),
     actions,
   );
+  let shownText;
   const show = () => {
     const now = current(row);
     const focused = actions.contains(document.activeElement);
     node.dataset.state = now.state ?? "held";
+    if (shownText !== now.text) words.replaceChildren(textOf(now));
+    shownText = now.text;
     tags.replaceChildren(...tagsOf(now));
     actions.replaceChildren(...actionsOf(now, id, options));
     if (focused) actions.querySelector("button")?.focus();
@@ -129,5 +143,5 @@ export function memoryRow(row, options = {}) {
 /** The rows of a list, under a heading where one is given. */
 export function memoryList(rows, options = {}, heading = "") {
   const list = el("ul", { class: "memory-rows" }, ...rows.map((row) => memoryRow(row, { ...options, note: options.noteOf?.(row) })));
-  return heading ? el("section", { class: "memory-group" }, el("h4", { text: heading }), list) : list;
+  return heading ? el("section", { class: "memory-group" }, el("h3", { text: heading }), list) : list;
 }

@@ -39,6 +39,7 @@ async function act(id, verb, guess) {
   try {
     const answer = await post(`/api/memories/${id}/${verb}/`);
     const facts = answer.memory ? { state: answer.memory.state, pinned: answer.memory.pinned } : {};
+    if (answer.memory?.text) facts.text = answer.memory.text;
     note(id, { ...facts, undo_until: answer.undo_until ?? null });
     if (answer.undo_until) watchUndo(id, answer.undo_until);
     return true;

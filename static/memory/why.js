@@ -10,17 +10,14 @@ const traces = new Map();
 
 function traceOf(recall) {
   if (!traces.has(recall)) {
-    const asked = get(`/api/recalls/${recall}/`).then((answer) => answer.recall ?? answer);
+    const asked = get(`/api/recalls/${recall}/`);
     asked.catch(() => traces.delete(recall));
     traces.set(recall, asked);
   }
   return traces.get(recall);
 }
 
-function rowOf(trace, memory) {
-  const rows = trace.rows ?? [...(trace.injected ?? []), ...(trace.near_misses ?? [])];
-  return rows.find((row) => row.memory === memory);
-}
+const rowOf = (trace, memory) => trace.rows.find((row) => row.memory === memory);
 
 const nameOf = (signal) => (knows(`signal_${signal}`) ? say(`signal_${signal}`) : signal.replaceAll("_", " "));
 
@@ -34,21 +31,22 @@ function contributionLine(name, value, signal, widest) {
     el("span", { class: "contribution-value figure", text: signed.format(value) }));
 }
 
+/** What the contributions come to, and how the fit stands to the floor: rank and admission are two questions. */
 function sumOf(row, trace) {
-  const logit = signed.format(row.logit);
-  const below = row.group === "below" || row.injected === false;
-  if (below && trace.floor !== undefined && trace.floor !== null) return say("why_sum_below", { logit, floor: signed.format(trace.floor) });
-  return below ? say("why_sum_plain", { logit }) : say("why_sum", { logit, percent: percent.format(row.weight) });
+  const sentences = [say("why_sum", { logit: signed.format(row.logit), percent: percent.format(row.weight) })];
+  if (typeof row.fit === "number" && typeof trace.floor === "number") sentences.push(say("why_fit", { fit: plain.format(row.fit), floor: plain.format(trace.floor) }));
+  if (!row.injected && row.group !== "below") sentences.push(say("why_no_room"));
+  if (trace.adapter) sentences.push(say("why_adapter", { adapter: trace.adapter }));
+  return sentences.join(" ");
 }
 
 function filled(row, trace) {
   const parts = Object.entries(row.contributions ?? {}).sort(([, one], [, other]) => Math.abs(other) - Math.abs(one));
   const widest = Math.max(0, ...parts.map(([, value]) => Math.abs(value)));
-  const adapter = trace.adapter?.name ?? trace.adapter?.version ?? trace.adapter;
   return [
-    el("h5", { text: say("why_title") }),
+    el("h4", { text: say("why_title") }),
     el("ul", { class: "contributions" }, ...parts.map(([name, value]) => contributionLine(name, value, row.signals?.[name], widest))),
-    el("p", { class: "small soft", text: sumOf(row, trace) + (adapter ? ` ${say("why_adapter", { adapter })}` : "") }),
+    el("p", { class: "small soft", text: sumOf(row, trace) }),
   ];
 }
 

@@ -60,7 +60,6 @@ def make_backend(name: str, settings: LlmSettings) -> LlmBackend:
         known = ", ".join(sorted(BACKENDS))
         raise LlmRefused(
             "llm_unknown_backend",
-            "This agent is set to an LLM backend that does not exist. "
-            f"An administrator can choose one of: {known}.",
+            f"This agent is set to an LLM backend that does not exist. An administrator can choose one of: {known}.",
         )
     return factory(settings)

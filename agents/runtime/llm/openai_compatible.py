@@ -159,8 +159,7 @@ class OpenAiCompatibleBackend:
             if not isinstance(name, str) or not name:
                 raise LlmRefused(
                     "llm_no_model",
-                    "The language model's server lists no model. Load one there, or name one in "
-                    "AGORA_LLM_MODEL.",
+                    "The language model's server lists no model. Load one there, or name one in AGORA_LLM_MODEL.",
                 )
             self._listed_model = name
         return self._listed_model

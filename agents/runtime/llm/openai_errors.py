@@ -22,8 +22,7 @@ _REFUSALS = {
 }
 _LATER = {408, 429}
 _MALFORMED = (
-    "did not accept the request. A shorter message or a smaller context budget of the agent may help, "
-    "or another model"
+    "did not accept the request. A shorter message or a smaller context budget of the agent may help, or another model"
 )
 
 
@@ -102,6 +101,4 @@ def empty(finish: str) -> LlmError:
             "llm_filtered",
             "The language model's server withheld the answer by its own rules. Ask in another way.",
         )
-    return LlmBroken(
-        "llm_empty", "The language model answered with nothing. Try again, or choose another model."
-    )
+    return LlmBroken("llm_empty", "The language model answered with nothing. Try again, or choose another model.")

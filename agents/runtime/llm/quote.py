@@ -162,9 +162,7 @@ def _lead_in(best: RecalledMemory, attribution: str, sure: bool) -> str:
     return f"{attribution[:1].upper()}{attribution[1:]}:" if sure else f"{_PERHAPS} {attribution}:"
 
 
-def _further(
-    best: RecalledMemory, fitting: Sequence[RecalledMemory], asked: set[str]
-) -> list[RecalledMemory]:
+def _further(best: RecalledMemory, fitting: Sequence[RecalledMemory], asked: set[str]) -> list[RecalledMemory]:
     """At most two more that a person wrote, weigh enough, bear on the question and say something new."""
     chosen = [best]
     for memory in fitting:

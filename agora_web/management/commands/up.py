@@ -1,6 +1,7 @@
 """`manage.py up`: everything AGORA needs, from one command, until Ctrl-C."""
 
 import http.client
+import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,8 +11,8 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError, connections
 from django.db.migrations.executor import MigrationExecutor
-from django.utils.module_loading import import_string
 
+from agora_web import first_run
 from agora_web.local.bootstrap import bootstrap
 from agora_web.local.errors import LocalServiceError
 from agora_web.local.paths import LocalPaths
@@ -64,8 +65,8 @@ class Command(BaseCommand):
         told = settings.AGORA
         self._start_services(supervisor, paths)
         migrate_if_needed()
-        for line in import_string(settings.FIRST_RUN)():
-            self.stdout.write(line)
+        if first_run.is_needed():
+            self.stdout.write(made_at_first())
         shown = "localhost" if told.host in ("0.0.0.0", "::") else told.host
         address = f"http://{f'[{shown}]' if ':' in shown else shown}:{told.port}/"
         here = Path(settings.BASE_DIR)
@@ -90,7 +91,7 @@ class Command(BaseCommand):
                 supervisor.adopt(postgres.start)
                 bootstrap(postgres.conninfo(), settings.DATABASES["owner"]["NAME"])
             else:
-                bootstrap_server()
+                bootstrap_server(told.database_url)
             if told.redis_url is None:
                 supervisor.adopt(EmbeddedValkey(paths).start)
 
@@ -117,19 +118,19 @@ def celery_commands() -> Iterable[tuple[str, list[str]]]:
     """Name and words of each Celery process."""
     app = ["-A", "agora_web.celery"]
     lean = ["--without-gossip", "--without-mingle", "--loglevel", "INFO"]
-    yield "worker", [*app, "worker", "-Q", "default", "-c", "2", "-n", "default@%h", *lean]
+    yield "worker", [*app, "worker", "-Q", "default", "-c", "1", "-n", "default@%h", *lean]
     yield "training", [*app, "worker", "-Q", "training", "-c", "1", "-n", "training@%h", *lean]
     scheduler = "django_celery_beat.schedulers:DatabaseScheduler"
     yield "beat", [*app, "beat", "--scheduler", scheduler, "--pidfile", "", "--loglevel", "INFO"]
 
 
-def bootstrap_server() -> None:
+def bootstrap_server(url: str) -> None:
     """Prepare the server that DATABASE_URL names, unless its roles can sign in already: then nothing is missing."""
     try:
         connections["owner"].ensure_connection()
     except OperationalError:
         name = settings.DATABASES["owner"]["NAME"]
-        bootstrap(settings.AGORA.database_url, name, settings.ROLE_PASSWORDS)
+        bootstrap(url, name, settings.ROLE_PASSWORDS)
 
 
 def migrate_if_needed() -> None:
@@ -139,6 +140,19 @@ def migrate_if_needed() -> None:
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
         call_command("migrate", database="owner", interactive=False, verbosity=0)
     connection.close()
+
+
+def made_at_first() -> str:
+    """Let `manage.py first_run` make what a first start needs; returns what it has to say.
+
+    A process of its own: it loads the encoder, which is deaf to signals while it computes and would stay in memory.
+    A signal ends it at once, and it leaves nothing half made.
+    """
+    argv = [sys.executable, str(Path(settings.BASE_DIR) / "manage.py"), "first_run"]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, start_new_session=True)
+    if done.returncode:
+        raise LocalServiceError(f"The first start could not be completed:\n{done.stderr[-2000:].strip()}")
+    return done.stdout.strip()
 
 
 def is_ready(host: str, port: int) -> bool:

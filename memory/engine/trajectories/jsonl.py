@@ -106,9 +106,7 @@ class _Reader:
         try:
             if len(raw) > MAX_LINE_BYTES:
                 limit = MAX_LINE_BYTES // 2**20
-                raise ValueRefused(
-                    f"The line has {len(raw)} bytes, above the limit of {limit} MiB. Split the turn."
-                )
+                raise ValueRefused(f"The line has {len(raw)} bytes, above the limit of {limit} MiB. Split the turn.")
             record = load_json(decode(raw))
             if not isinstance(record, dict):
                 raise ValueRefused(f"A line must be an object, not {kind_of(record)}.")
@@ -170,9 +168,7 @@ class _Reader:
                 self.current = self.drafts.setdefault(None, _Draft(number, None))
             return self.current
         if not isinstance(name, str):
-            raise ValueRefused(
-                f"“conversation” must be a string (an id) or an object (a header), not {kind_of(name)}."
-            )
+            raise ValueRefused(f"“conversation” must be a string (an id) or an object (a header), not {kind_of(name)}.")
         external_id = as_name(name, "“conversation”")
         return self.drafts.setdefault(external_id, _Draft(number, external_id))
 

@@ -29,7 +29,7 @@ export class Composer {
       event.preventDefault();
       this.submit();
     });
-    this.changed();
+    this.measure();
   }
 
   pressed(event) {
@@ -51,6 +51,11 @@ export class Composer {
   }
 
   changed() {
+    this.measure();
+    this.keepDraft();
+  }
+
+  measure() {
     const length = lengthOf(this.field.value);
     this.over = length - LIMIT;
     this.count.classList.toggle("over", this.over > 0);
@@ -60,7 +65,6 @@ export class Composer {
     this.field.setAttribute("aria-invalid", String(this.over > 0));
     this.sendButton.disabled = !this.field.value.trim() || this.over > 0 || Boolean(this.disabled);
     this.grow();
-    this.keepDraft();
   }
 
   grow() {
@@ -102,7 +106,7 @@ export class Composer {
   enable(enabled) {
     this.disabled = !enabled;
     this.field.disabled = !enabled;
-    this.changed();
+    this.measure();
   }
 
   focus() {

@@ -98,7 +98,7 @@ export class ConversationList {
   line(conversation) {
     const link = el("a", { href: `/chat/${conversation.id}/`, "aria-current": conversation.id === this.current ? "page" : null },
       el("span", { class: "line-title", dir: "auto", text: conversation.title || say("untitled") }),
-      el("span", { class: "line-agent", text: conversation.agent.name }));
+      el("span", { class: "line-agent", text: conversation.agent?.name ?? "" }));
     link.addEventListener("click", (event) => {
       if (event.metaKey || event.ctrlKey || event.shiftKey || event.button) return;
       event.preventDefault();

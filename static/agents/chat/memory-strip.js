@@ -1,8 +1,7 @@
 /* The line under a reply: which memories it used and what was remembered, as buttons that open to rows. */
 import { el, icon } from "../../site/dom.js";
 import { say } from "../../site/words.js";
-import { memoryList } from "../../memory/rows.js";
-import { restore } from "../../memory/store.js";
+import { memoryList, reasonOf } from "../../memory/rows.js";
 
 let panels = 0;
 
@@ -25,8 +24,8 @@ function disclosure(className, label, iconName, build, isOpen, onToggle) {
 }
 
 function usedLabel(recall) {
-  if (recall.bypassed) return say("bypassed");
   if (recall.injected.length) return say("used", { n: recall.injected.length });
+  if (recall.bypassed) return say("bypassed_none");
   return recall.below_floor ? say("used_none_below", { n: recall.below_floor }) : say("used_none");
 }
 
@@ -39,8 +38,9 @@ function usedContent(recall, here) {
     if (rows.length) parts.push(memoryList(rows, options, say(group)));
   }
   if (recall.near_misses.length) {
-    const count = Math.max(recall.below_floor, recall.near_misses.length);
-    parts.push(el("details", { class: "near-misses" }, el("summary", { text: say("near_misses", { n: count }) }), memoryList(recall.near_misses, options)));
+    const noteOf = (row) => (row.group === "below" ? "" : say("no_room"));
+    const label = recall.below_floor ? say("near_misses", { n: recall.below_floor }) : say("not_used");
+    parts.push(el("details", { class: "near-misses" }, el("summary", { text: label }), memoryList(recall.near_misses, { ...options, noteOf })));
   }
   if (recall.candidates) parts.push(el("p", { class: "small faint", text: say("of_candidates", { n: recall.candidates }) }));
   return parts;
@@ -56,9 +56,8 @@ function rememberedContent(turn, here) {
     parts.push(el("p", { class: "small soft", text: say("remembered_none") }));
   }
   if (turn.evicted?.length) {
-    const rows = turn.evicted.map((row) => ({ ...row, role: "other", speaker: "", state: "archived" }));
-    const back = (row) => (row.state === "archived" ? [el("button", { type: "button", class: "button small", text: say("restore"), on: { click: () => restore(row.memory) } })] : []);
-    parts.push(el("details", { class: "near-misses" }, el("summary", { text: say("evicted", { n: rows.length }) }), memoryList(rows, { here, noteOf: (row) => row.reason, actions: back })));
+    const rows = turn.evicted.map((row) => ({ role: "other", speaker: "", state: "archived", ...row }));
+    parts.push(el("details", { class: "near-misses" }, el("summary", { text: say("evicted", { n: rows.length }) }), memoryList(rows, { here, noteOf: (row) => reasonOf(row.reason) })));
   }
   return parts;
 }

@@ -10,7 +10,7 @@ const seconds = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 });
 export const isLive = (turn) => turn.state === "queued" || turn.state === "running";
 
 export class TurnView {
-  /** `page` offers agentName, conversation, retry(turn), edit(turn, text) and drawn(). */
+  /** `page` offers agentName, conversation, retry(turn), stop(turn), edit(turn, text) and drawn(). */
   constructor(turn, page) {
     this.page = page;
     this.open = new Set();
@@ -38,12 +38,15 @@ export class TurnView {
     const body = this.bodyOf(observation);
     const facts = el("div", { class: "side-facts" });
     if (state === "sending") facts.append(el("span", { class: "state-line", text: say("sending") }));
-    if (state === "queued") facts.append(el("span", { class: "state-line queued", text: say("queued") }));
+    if (state === "queued") {
+      facts.append(el("span", { class: "state-line queued", text: say("queued") }),
+        el("button", { type: "button", class: "link-button", text: say("do_not_send"), on: { click: () => this.page.stop(this.turn) } }));
+    }
     if (branches?.length) facts.append(el("span", { text: say("edited", { n: branches.length }) }));
     if (observation.at && state !== "sending") facts.append(this.timeOf(observation.at));
     const tools = el("div", { class: "side-tools" }, this.copyButton(observation.text));
     if (!isLive(this.turn) && state !== "sending") tools.append(iconButton("edit", say("edit"), "edit", () => this.startEdit()));
-    this.observation.replaceChildren(el("h3", { class: "seen-by-readers", text: observation.speaker || say("you") }), body, el("div", { class: "side-foot" }, facts, tools));
+    this.observation.replaceChildren(el("h2", { class: "seen-by-readers", text: observation.speaker || say("you") }), body, el("div", { class: "side-foot" }, facts, tools));
   }
 
   showRunning() {
@@ -92,7 +95,7 @@ export class TurnView {
 
   actionHead() {
     const speaker = this.turn.action?.speaker || this.page.agentName;
-    return el("h3", { class: "speaker", text: speaker });
+    return el("h2", { class: "speaker", text: speaker });
   }
 
   actionFoot() {

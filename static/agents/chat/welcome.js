@@ -17,7 +17,7 @@ function agentCard(agent, chosen, choose) {
   const id = `agent-${agent.id}`;
   const radio = el("input", { type: "radio", name: "agent", id, value: agent.id, checked: agent.id === chosen });
   radio.addEventListener("change", () => choose(agent));
-  const backend = say(`backend_${agent.backend}`, { model: agent.model || agent.backend });
+  const backend = say(`backend_${agent.backend}`, { model: agent.model || say("language_model") });
   return el("label", { class: "agent-card", for: id }, radio, el("span", { class: "agent-name", text: agent.name }), el("span", { class: "agent-text", text: agent.description }), el("span", { class: "tag", text: backend }));
 }
 

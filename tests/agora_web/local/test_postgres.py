@@ -31,9 +31,7 @@ def test_a_cluster_is_bootstrapped_twice_with_roles_extension_and_rights(postgre
 
     superuser = postgres.conninfo("agora")
     assert one(superuser, "SELECT extversion FROM pg_extension WHERE extname = 'vector'") >= "0.8"  # type: ignore[operator]
-    query = (
-        "SELECT array_agg(rolname::text ORDER BY rolname) FROM pg_roles WHERE rolname LIKE 'agora%' AND {}"
-    )
+    query = "SELECT array_agg(rolname::text ORDER BY rolname) FROM pg_roles WHERE rolname LIKE 'agora%' AND {}"
     roles = ["agora_app", "agora_backup", "agora_owner", "agora_worker"]
     assert one(superuser, query.format("rolcanlogin AND NOT rolsuper AND NOT rolcreatedb")) == roles
     assert one(superuser, query.format("rolbypassrls")) == ["agora_backup"]
@@ -41,9 +39,7 @@ def test_a_cluster_is_bootstrapped_twice_with_roles_extension_and_rights(postgre
     assert one(superuser, owner) == "agora_owner"
 
     with psycopg.connect(postgres.conninfo("agora", "agora_owner")) as connection:
-        connection.execute(
-            "CREATE TABLE note (id bigserial, v vector(3)); INSERT INTO note (v) VALUES ('[1,2,3]')"
-        )
+        connection.execute("CREATE TABLE note (id bigserial, v vector(3)); INSERT INTO note (v) VALUES ('[1,2,3]')")
     for role in ("agora_app", "agora_worker"):
         with psycopg.connect(postgres.conninfo("agora", role)) as connection:
             connection.execute("INSERT INTO note DEFAULT VALUES")
@@ -115,9 +111,7 @@ def test_stopping_does_not_wait_for_clients(postgres: EmbeddedPostgres) -> None:
     connection.close()
 
 
-def test_no_tcp_port_is_opened_and_the_folder_is_private(
-    postgres: EmbeddedPostgres, paths: LocalPaths
-) -> None:
+def test_no_tcp_port_is_opened_and_the_folder_is_private(postgres: EmbeddedPostgres, paths: LocalPaths) -> None:
     postgres.start()
     assert one(postgres.conninfo(), "SHOW listen_addresses") == ""
     assert paths.postgres_socket_dir.stat().st_mode & 0o077 == 0
@@ -144,18 +138,14 @@ def test_a_data_folder_of_something_else_is_left_alone(paths: LocalPaths) -> Non
     assert (paths.postgres_data / "letter").read_text() == "dear"
 
 
-def test_a_server_that_cannot_start_says_why(
-    postgres: EmbeddedPostgres, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_cannot_start_says_why(postgres: EmbeddedPostgres, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(postgres_module.LAPTOP, "max_connections", "none")
     with pytest.raises(LocalServiceError, match="invalid value for parameter"):
         postgres.start()
 
 
 @pytest.mark.parametrize("name", ["with space, and comma", "x" * 110])
-def test_it_runs_in_a_path_with_spaces_and_in_a_long_one(
-    tmp_path: Path, fresh_cluster: Path, name: str
-) -> None:
+def test_it_runs_in_a_path_with_spaces_and_in_a_long_one(tmp_path: Path, fresh_cluster: Path, name: str) -> None:
     paths = LocalPaths(tmp_path / name)
     paths.make()
     shutil.copytree(fresh_cluster, paths.postgres_data)
@@ -188,6 +178,21 @@ def test_root_without_namespaces_runs_it_as_nobody_below_a_closed_folder(tmp_pat
     finally:
         again.stop()
         shutil.rmtree(far)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root could take it")
+def test_root_does_not_take_a_users_database(postgres: EmbeddedPostgres, paths: LocalPaths) -> None:
+    os.chown(paths.postgres_data, 1234, 1234)
+    with pytest.raises(LocalServiceError, match=r"belongs to user number 1234\. Start AGORA as that user"):
+        postgres.start()
+
+
+def test_a_link_to_data_that_is_gone_is_said(tmp_path: Path) -> None:
+    paths = LocalPaths(tmp_path / "home")
+    paths.make()
+    paths.postgres_data.symlink_to(tmp_path / "gone")
+    with pytest.raises(LocalServiceError, match="which is gone"):
+        EmbeddedPostgres(paths).start()
 
 
 def test_nothing_listens_after_a_stop(postgres: EmbeddedPostgres, paths: LocalPaths) -> None:

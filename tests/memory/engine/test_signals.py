@@ -1,0 +1,101 @@
+import numpy as np
+import pytest
+
+from memory.engine import signals
+from memory.engine.signals import Candidates, compute, reads_like_english
+from memory.engine.types import MemoryItem, Role
+from tests.memory.engine.toy_bank import cue, item
+
+
+def candidates(items: list[MemoryItem], **arrays: list[float]) -> Candidates:
+    """Candidates whose raw scores are given, zero where they are not."""
+    size = len(items)
+
+    def column(name: str) -> np.ndarray:
+        return np.array(arrays.get(name, [0.0] * size), dtype=np.float32)
+
+    def links(name: str) -> np.ndarray:
+        return np.array(arrays.get(name, [-1] * size), dtype=np.int64)
+
+    return Candidates(
+        items, column("cosine"), column("lexical"), column("coverage"), links("previous"), links("next"),
+        np.zeros(size, dtype=bool),
+    )  # fmt: skip
+
+
+def column(name: str, values: np.ndarray) -> list[float]:
+    return values[:, signals.NAMES.index(name)].tolist()
+
+
+def test_cosine_and_bm25_are_z_scored_within_the_candidates() -> None:
+    found = compute(
+        cue("where?"), candidates([item(i) for i in range(4)], cosine=[0.1, 0.3, 0.5, 0.7], lexical=[0, 0, 0, 4])
+    )
+    deviation = float(np.std([0.1, 0.3, 0.5, 0.7]))
+    assert column("cosine", found.values) == pytest.approx([(x - 0.4) / deviation for x in (0.1, 0.3, 0.5, 0.7)])
+    assert column("lexical", found.values) == pytest.approx([(x - 1) / 3**0.5 for x in (0, 0, 0, 4)])
+    assert found.normalisation == {
+        "cosine": pytest.approx((0.4, deviation)),
+        "lexical": pytest.approx((1.0, 3**0.5)),
+    }
+
+
+def test_scores_that_are_all_alike_say_nothing() -> None:
+    found = compute(cue("where?"), candidates([item(0), item(1)], cosine=[0.5, 0.5]))
+    assert column("cosine", found.values) == [0.0, 0.0]
+    assert found.normalisation["cosine"] == (0.5, 0.0)
+
+
+def test_the_absolute_scores_stay_beside_the_normalised() -> None:
+    found = compute(cue("where?"), candidates([item(0), item(1)], cosine=[0.2, 0.6], coverage=[0.0, 0.9]))
+    assert column("similarity", found.values) == pytest.approx([0.2, 0.6])
+    assert column("coverage", found.values) == pytest.approx([0.0, 0.9])
+
+
+def test_a_neighbours_score_is_the_neighbours_own() -> None:
+    found = compute(
+        cue("where?"),
+        candidates([item(0), item(1), item(2)], cosine=[0.1, 0.2, 0.6], lexical=[3, 0, 0], previous=[-1, 0, 1], next=[1, 2, -1]),
+    )
+    own, words = column("cosine", found.values), column("lexical", found.values)
+    assert column("cosine_previous", found.values) == pytest.approx([0.0, own[0], own[1]])
+    assert column("cosine_next", found.values) == pytest.approx([own[1], own[2], 0.0])
+    assert column("lexical_previous", found.values) == pytest.approx([0.0, words[0], words[1]])
+    assert column("lexical_next", found.values) == pytest.approx([words[1], words[2], 0.0])
+
+
+def test_flags_follow_the_memory_and_the_cue() -> None:
+    items = [
+        item(0, "Where is it?", speaker="Ben Ito"),
+        item(1, "It is here.", role=Role.ASSISTANT, speaker="Scribe"),
+        item(2, "今日は？", pinned=True, speaker=""),
+    ]
+    found = compute(cue("What did ben say?"), candidates(items)).values
+    assert column("speaker_named", found) == [1.0, 0.0, 0.0]
+    assert column("is_question", found) == [1.0, 0.0, 1.0]
+    assert column("assistant_said", found) == [0.0, 1.0, 0.0]
+    assert column("pinned", found) == [0.0, 0.0, 1.0]
+
+
+def test_recency_is_the_order_in_time() -> None:
+    items = [item(7), item(1), item(3), item(4, at=item(3).at)]
+    assert column("recency", compute(cue("where?"), candidates(items)).values) == [1.0, 0.0, 0.5, 0.5]
+    assert column("recency", compute(cue("where?"), candidates([item(3)])).values) == [0.0]
+
+
+def test_no_candidates_have_no_signals() -> None:
+    found = compute(cue("where?"), candidates([]))
+    assert found.values.shape == (0, len(signals.NAMES))
+    assert found.normalisation == {"cosine": (0.0, 0.0), "lexical": (0.0, 0.0)}
+
+
+@pytest.mark.parametrize("text", ["Where does Anna live?", "Où habite Anna ?", "123 !", "Anna lives in 東京"])
+def test_texts_that_the_encoder_reads(text: str) -> None:
+    assert reads_like_english(text)
+
+
+@pytest.mark.parametrize("text", ["私の妹はどこ", "где живёт Anna", "أين تسكن أختي", "दिल्ली", "서울", "กรุงเทพ"])
+def test_texts_that_the_encoder_cannot_read(text: str) -> None:
+    assert not reads_like_english(text)
+
+

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 from uuid import UUID
@@ -22,6 +23,7 @@ KEEP_SECONDS = 3600
 BLOCK_MS = 2000
 log = logging.getLogger(__name__)
 
+_SEQUENCE = re.compile(r"[0-9]{1,20}-[0-9]{1,20}")
 _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Redis] = WeakKeyDictionary()
 
 
@@ -87,5 +89,4 @@ async def follow(turn_id: UUID, after: str) -> AsyncIterator[tuple[str, str, dic
 
 def valid_sequence(text: str) -> bool:
     """Whether `text` is a sequence number that `follow` can go on from."""
-    left, _, right = text.partition("-")
-    return text == "" or (left.isdecimal() and right.isdecimal() and len(text) < 40)
+    return text == "" or (_SEQUENCE.fullmatch(text) is not None and max(map(int, text.split("-"))) < 2**64)

@@ -29,7 +29,7 @@ from agents.services import bring_bank_in_line
 from agents.threads import as_person
 from memory.engine.text import count_tokens
 from memory.engine.types import State
-from memory.models import Memory, Turn, TurnState
+from memory.models import Conversation, Memory, Turn, TurnState
 from memory.services import turns
 from memory.services.jobs import enqueue
 from memory.services.memories import withdraw_turns
@@ -240,6 +240,8 @@ class DjangoTurn:
         ]  # fmt: skip
 
     def _remember(self, outcome: Outcome) -> None:
+        if Conversation.objects.filter(pk=self.turn.conversation_id, forgotten_until__isnull=False).exists():
+            return  # forgotten while the turn ran: nothing of it is to come back
         started = timezone.now()
         # half a reply that broke off is shown, not remembered: the next try says it whole
         self.turn.action = "" if outcome.state == "failed" else outcome.action

@@ -44,7 +44,7 @@ def ensure_first_run() -> list[str]:
         _("A first administrator was made. Sign in as %(email)s with the password %(password)s") % {
             "email": ADMINISTRATOR, "password": password,
         },
-        _("It is shown this once; change it under Account, Change password."),
+        _("It is shown this once; change it in the account menu, under Password."),
     ]  # fmt: skip
 
 

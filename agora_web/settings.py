@@ -140,7 +140,7 @@ def database(role: str, *, pool: bool, mirror: str | None = None) -> dict[str, A
 
 
 DATABASES = {
-    "default": database("agora_app", pool=not TESTING, mirror="owner"),  # tests: one database, flushed by its owner
+    "default": database("agora_app", pool=True, mirror="owner"),  # tests: one database, flushed by its owner
     "owner": database("agora_owner", pool=False),
     "worker": database("agora_worker", pool=False, mirror="owner"),
 }
@@ -184,9 +184,18 @@ CELERY_TASK_ROUTES = {"training.*": {"queue": "training"}}
 CELERY_IMPORTS = ["memory.services.sweeps"]  # registers what does each kind of job
 CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600}
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "visibility_timeout": 3600,
+    # whoever enqueues does not wait for a broker that is away: the job's row is found by the sweep
+    "socket_connect_timeout": 1,
+    "max_retries": 1,
+    "interval_start": 0,
+    "interval_step": 0.1,
+    "interval_max": 0.1,
+}
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = "UTC"
+CELERY_BEAT_SYNC_EVERY = 1  # each run is noted at once: the doctor tells a living beat by it
 CELERY_BEAT_SCHEDULE = {  # beat copies it into its tables, where operators can change it
     "jobs that are due": {"task": "memory.run_due_jobs", "schedule": 60.0},
     "turns whose server is gone": {"task": "memory.sweep", "schedule": 10.0},
@@ -285,7 +294,7 @@ STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_ROOT = BASE_DIR / "staticfiles"
 WHITENOISE_USE_FINDERS = True
-WHITENOISE_AUTOREFRESH = DEBUG
+WHITENOISE_AUTOREFRESH = DEBUG or TESTING
 
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -313,7 +322,7 @@ REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["memory.api.parsers.JsonParser"],
     "EXCEPTION_HANDLER": "memory.api.errors.answer_error",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
 }

@@ -30,7 +30,7 @@ from memory.engine.types import Floats
 from memory.hot_banks import hot_banks
 from memory.models import Bank, Turn
 from memory.services.conversations import start_conversation
-from memory.services.recalls import PreparedCue, mark_cited, prepare_cue, recall_for_turn
+from memory.services.recalls import PreparedCue, mark_used, prepare_cue, recall_for_turn
 from memory.services.remember import TurnToRemember, remember_turn
 from memory.services.turns import open_turn
 from memory.tenancy import acting_as
@@ -97,8 +97,8 @@ class BareCommit:
 
     def __init__(self) -> None:
         parameters = connections["owner"].get_connection_params()  # type: ignore[attr-defined]
-        wanted = {name: parameters[name] for name in ("host", "port", "dbname", "user", "password") if name in parameters}
-        self._connection = psycopg.connect(**wanted, autocommit=True)
+        names = {"host", "port", "dbname", "user", "password"} & parameters.keys()
+        self._connection = psycopg.connect(**{name: parameters[name] for name in names}, autocommit=True)
         self._connection.execute("DROP TABLE IF EXISTS bench_commit")
         self._connection.execute("CREATE TABLE bench_commit (id bigserial PRIMARY KEY, at timestamptz)")
 
@@ -131,10 +131,10 @@ class Chat:
         prepared = prepare_cue(turn, previous=previous, exclude_turns=shown, now=timezone.now())
         preparing = ms_since(started)
         encode, batches = self._stopwatch.read()
-        (texts, recall_id, cited), recall, recall_commit = self._as_owner(lambda: self._recall(turn, prepared))
+        (texts, recall_id, injected), recall, recall_commit = self._as_owner(lambda: self._recall(turn, prepared))
         turn.action, turn.action_at = self._talk.reply(), timezone.now()
         ready = TurnToRemember(turn, prepared.piece_vectors, texts)
-        _, remember, remember_commit = self._as_owner(lambda: self._remember(ready, recall_id, cited))
+        _, remember, remember_commit = self._as_owner(lambda: self._remember(ready, recall_id, injected))
         encode_more, more = self._stopwatch.read()
         self._past.append(turn)
         started = time.perf_counter()
@@ -153,14 +153,14 @@ class Chat:
                 agent_speaker=AGENT, now=timezone.now(),
             )  # fmt: skip
 
-    def _recall(self, turn: Turn, prepared: PreparedCue) -> tuple[list[str], UUID, set[UUID]]:
+    def _recall(self, turn: Turn, prepared: PreparedCue) -> tuple[list[str], UUID, list[UUID]]:
         recollection, trace = recall_for_turn(turn, prepared, now=timezone.now())
-        injected = recollection.injected
-        return [row.item.text for row in injected], trace.pk, {row.item.id for row in injected[:1]}
+        items = [row.item for row in recollection.injected]
+        return [item.text for item in items], trace.pk, [item.id for item in items]
 
-    def _remember(self, ready: TurnToRemember, recall_id: UUID, cited: set[UUID]) -> None:
+    def _remember(self, ready: TurnToRemember, recall_id: UUID, injected: Sequence[UUID]) -> None:
         remember_turn(self._bank.pk, ready, now=timezone.now())
-        mark_cited(recall_id, cited)
+        mark_used(recall_id, injected=injected, cited=injected[:1])
 
     def _as_owner(self, work: Callable[[], T]) -> tuple[T, float, float]:
         """As `agents.threads.as_person` runs a piece of work: its result, the whole time, and that after the work."""

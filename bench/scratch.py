@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import django
+
+from agora_web.local.paths import LocalPaths
 
 # Settings that would lead away from the scratch home, or change what is measured.
 ELSEWHERE = ("DATABASE_URL", "REDIS_URL", "AGORA_LLM_BASE_URL", "AGORA_ENCODER")
@@ -23,7 +26,10 @@ def scratch_home() -> Iterator[Path]:
             os.environ.pop(name, None)
         os.environ.update(ONE_THREAD, AGORA_HOME=folder, DJANGO_SETTINGS_MODULE="agora_web.settings")
         django.setup()
-        yield Path(folder)
+        try:
+            yield Path(folder)
+        finally:
+            shutil.rmtree(LocalPaths(Path(folder)).sockets, ignore_errors=True)  # elsewhere when the path is long
 
 
 @contextmanager

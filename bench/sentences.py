@@ -4,29 +4,35 @@ from __future__ import annotations
 
 import random
 
-NAMES = (
+
+def _words(text: str, between: str = " ") -> list[str]:
+    return text.split(between)
+
+
+NAMES = _words(
     "Anna Ben Carla Dmitri Elena Farid Grace Hiro Ingrid Jonas Kofi Lucia Marta Nadia Omar Priya Quentin Rosa Samir "
     "Tove Ulla Victor Wanda Ximena Yusuf Zoe Amir Bianca Casper Dora Emil Fatima Gustav Hanna Igor Jana Karim Lena"
-).split()
-PLACES = (
+)
+PLACES = _words(
     "Lisbon Bergen Kyoto Tunis Ghent Porto Riga Oslo Graz Izmir Lyon Malmo Nantes Oaxaca Perth Quito Rennes Seville "
     "Turin Utrecht Vilnius Warsaw Xanthi York Zagreb Accra Bilbao Cork Dakar Esbjerg Fes Galway Haifa Ioannina"
-).split()
-THINGS = (
+)
+THINGS = _words(
     "bicycle passport violin greenhouse notebook tent camera sofa kettle drone telescope suitcase lamp guitar oven "
     "printer kayak carpet mirror ladder backpack piano scooter heater freezer compass helmet tripod hammock blender"
-).split()
-DEEDS = (
+)
+DEEDS = _words(
     "repair sell paint borrow photograph return insure replace polish ship measure store lend upgrade test label clean "
     "wrap assemble inspect donate rent collect order"
-).split()
-FEELINGS = "happy nervous proud tired curious relieved worried excited grateful puzzled calm annoyed".split()
-TOPICS = (
+)
+FEELINGS = _words("happy nervous proud tired curious relieved worried excited grateful puzzled calm annoyed")
+TOPICS = _words(
     "the budget review, a marathon plan, the wedding, the garden, a job interview, the tax return, the school play, "
     "an old map, the bakery on the corner, the new apartment, a sourdough recipe, the choir, the night train, "
-    "a broken pipe, the chess club, the visa application, the museum tour, a knee injury, the solar panels, the harvest"
-).split(", ")
-MONTHS = "January February March April May June July August September October November December".split()
+    "a broken pipe, the chess club, the visa application, the museum tour, a knee injury, the solar panels",
+    between=", ",
+)
+MONTHS = _words("January February March April May June July August September October November December")
 
 TELLING = (
     "{name} moved to {place} in {month} and still looks for somebody to {deed} the {thing}.",

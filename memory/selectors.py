@@ -60,7 +60,7 @@ def turn(turn_id: UUID) -> Turn:
 
 def recall(recall_id: UUID) -> Recall:
     """One trace. Raises `NotFound`."""
-    found = Recall.objects.filter(pk=recall_id).first()
+    found = Recall.objects.filter(pk=recall_id, turn__conversation__forgotten_until=None).first()
     if found is None:
         raise NotFound(_("There is no such recall."))
     return found
@@ -136,6 +136,10 @@ def recall_row(row: Mapping[str, Any], memories: Mapping[UUID, Memory], *, full:
 def _source_of(found: Memory | None) -> dict[str, Any]:
     told_by = found.turn if found else None
     where = found.conversation if found else None
+    if where is not None and where.forgotten_until is not None:
+        told_by = where = None  # hidden means hidden everywhere
+    if where is not None and where.forgotten_until is not None:  # hidden, though the memory is kept
+        told_by = where = None
     return {
         "turn": str(told_by.pk) if told_by else None,
         "conversation": str(where.pk) if where else None,

@@ -51,6 +51,7 @@ def database_name(services: None) -> Iterator[str]:
         settings.DATABASES[alias]["NAME"] = name
     yield name
     connections.close_all()
+    connections["default"].close_pool()
     drop_database(conninfo, name)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from asgiref.testing import ApplicationCommunicator
 from channels.layers import get_channel_layer
@@ -87,12 +87,22 @@ class Tab:
         """Read up to the end of a turn (of this one, if named), and return it."""
         return (await self.until(lambda frame: _is_turn(frame, turn, ENDED)))["turn"]
 
+    async def settled(self, turns: Collection[str]) -> None:
+        """Read until each of these turns has been seen at its end."""
+        while left := set(turns) - {f["turn"]["id"] for f in self.frames if _is_turn(f, None, ENDED)}:
+            await self.until(lambda frame: any(_is_turn(frame, turn, ENDED) for turn in left))
+
     async def tell(self, text: str, **fields: Any) -> Frame:
-        """Send a message and wait for its turn's end. For a tab in which no other turn runs."""
-        await self.say("send", text=text, **fields)
-        opened = await self.until(lambda frame: frame["type"] in ("turn", "error"))
-        assert opened["type"] == "turn", opened
-        return await self.ended(opened["turn"]["id"])
+        """Send a message and wait for its turn's end."""
+        client = fields.pop("client", None) or str(uuid4())
+        await self.say("send", text=text, client=client, **fields)
+        return await self.ended(await self.opened(client))
+
+    async def opened(self, client: str) -> str:
+        """Read up to the answer to the message that was sent with this `client`, and return its turn's id."""
+        answer = await self.until(lambda frame: frame.get("client") == client)
+        assert answer["type"] == "turn", answer
+        return str(answer["turn"]["id"])
 
     def streamed(self, turn: str) -> str:
         """The text of a turn as a page joins it: a sequence number that came twice counts once."""
@@ -102,13 +112,15 @@ class Tab:
     async def close(self) -> None:
         """Close the tab; turns go on without it."""
         await self._socket.send_input({"type": "websocket.disconnect", "code": 1001})
-        await self._socket.wait(10)
+        await self._socket.wait(1)  # a layer that just began to listen can miss that it is cancelled
 
 
 def _is_turn(frame: Frame, turn: str | None, states: set[str]) -> bool:
-    return (
-        frame["type"] == "turn" and frame["turn"]["state"] in states and (turn is None or frame["turn"]["id"] == turn)
-    )
+    if frame["type"] != "turn" or frame["turn"]["state"] not in states or turn not in (None, frame["turn"]["id"]):
+        return False
+    # A turn's reply is done a moment before it is remembered; a turn that was stopped in the queue never recalls.
+    shown = frame["turn"]
+    return states is not ENDED or shown["recall"] is None or "remember" in shown["timings_ms"]
 
 
 @asynccontextmanager

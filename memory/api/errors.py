@@ -24,7 +24,8 @@ def answer_error(error: Exception, context: dict[str, Any]) -> Response | None:
         return _answer("refused", error.sentence, 409)
     response = exception_handler(error, context)
     if response is not None and isinstance(error, exceptions.APIException):
-        response.data = {"error": {"code": error.default_code, "sentence": _sentence(error)}}
+        code = "csrf" if _is_csrf(error) else error.default_code
+        response.data = {"error": {"code": code, "sentence": _sentence(error)}}
     return response
 
 
@@ -32,7 +33,14 @@ def _answer(code: str, sentence: str, status: int) -> Response:
     return Response({"error": {"code": code, "sentence": sentence}}, status=status)
 
 
+def _is_csrf(error: exceptions.APIException) -> bool:
+    """Whether the form token did not fit; the framework says so in a text alone."""
+    return isinstance(error, exceptions.PermissionDenied) and str(error.detail).startswith("CSRF Failed")
+
+
 def _sentence(error: exceptions.APIException) -> str:
+    if _is_csrf(error):
+        return _("This page is out of date: you signed in anew since it was opened. Reload it and try again.")
     if isinstance(error, exceptions.NotAuthenticated):
         return _("You are signed out. Sign in and try again.")
     if isinstance(error, exceptions.ValidationError) and isinstance(error.detail, dict):

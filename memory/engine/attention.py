@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from memory.engine import signals
 from memory.engine.adapter import Adapter
+from memory.engine.columns import columns
 from memory.engine.signals import Candidates, Signals
 from memory.engine.types import Cue, Floats, RecallLimits, Recollected, Recollection, State
 
@@ -35,11 +36,14 @@ def recall(cue: Cue, candidates: Candidates, adapter: Adapter, limits: RecallLim
         weights_of_signals = _mostly_lexical(weights_of_signals)
     contributions = computed.values * weights_of_signals  # (N, S)
     logits = contributions.sum(axis=1)
-    weights = softmax(logits, adapter.recall.temperature)
     fit = fits(cue, candidates, adapter)
-    order = np.argsort(-logits, kind="stable")
     bypassed = int((~candidates.archived).sum()) < BYPASS_BELOW
-    allowed = np.array([item.turn not in cue.exclude_turns for item in candidates.items], dtype=bool)
+    # what the prompt shows anyway takes part in the normalisation alone: it gets no weight and is no near miss
+    allowed = ~np.isin(columns(candidates.items)["turn"], [hash(turn) for turn in cue.exclude_turns])
+    weights = np.zeros_like(logits)
+    weights[allowed] = softmax(logits[allowed], adapter.recall.temperature)
+    order = np.argsort(-logits, kind="stable")
+    order = order[allowed[order]]
     passing = allowed & ((fit >= adapter.floor.threshold) | (~candidates.archived if bypassed else False))
     chosen, over_budget = _fill(order, passing, candidates, limits)
     return Recollection(
@@ -47,7 +51,7 @@ def recall(cue: Cue, candidates: Candidates, adapter: Adapter, limits: RecallLim
             _row(int(i), candidates, computed, contributions, logits, weights, fit, adapter, int(i) in chosen)
             for i in _traced(order, chosen)
         ),
-        candidates=len(candidates.items),
+        candidates=int(allowed.sum()),
         below_floor=int((allowed & ~passing).sum()),
         over_budget=over_budget,
         floor=adapter.floor.threshold,

@@ -8,7 +8,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -16,9 +15,12 @@ import numpy.typing as npt
 
 from memory.engine import bank
 from memory.engine.bank import BankEvent, BankState, Kind
+from memory.engine.columns import Columns, Memories, columns, empty, joined, put
 from memory.engine.lexical import LexicalIndex, terms
 from memory.engine.signals import Candidates
 from memory.engine.types import BankError, Cue, Floats, MemoryItem, State
+
+Indices = npt.NDArray[np.int64]
 
 _PER_MEMORY_BYTES = 2_000  # the Python objects of one memory beside its text and vector, roughly
 
@@ -47,7 +49,11 @@ class HotBank:
         self._content: list[bytes] = []
         self._free: list[int] = []
         self._vectors: Floats = np.zeros((0, width), dtype=np.float32)
-        self._neighbours: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]] | None = None
+        self._columns: Columns = empty(0)
+        self._used: npt.NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)  # slots that hold a memory
+        self._sessions: dict[tuple[UUID, int], int] = {}
+        self._session: Indices = np.zeros(0, dtype=np.int64)  # of each slot, as numbered in `_sessions`
+        self._neighbours: tuple[Indices, Indices, Indices] | None = None
         self._text_bytes = 0
 
     def __len__(self) -> int:
@@ -68,6 +74,15 @@ class HotBank:
 
     def words(self, memory: UUID) -> list[str]:
         return self._words[self._slot[memory]]
+
+    def content(self, memory: UUID) -> bytes:
+        """The hash of a held memory's content."""
+        return self._content[self._slot[memory]]
+
+    def memories(self) -> Memories:
+        """All held memories with their columns, in the order of iteration; later changes do not reach them."""
+        rows = np.flatnonzero(self._used)
+        return Memories(self._items.copy(), rows, {name: column[rows] for name, column in self._columns.items()})
 
     def apply(self, events: Sequence[BankEvent], loaded: Mapping[UUID, Loaded]) -> None:
         """Fold events in; `loaded` brings every memory that they put (back) into the bank and that still exists.
@@ -97,11 +112,11 @@ class HotBank:
         cosine = (self._vectors[:slots] @ cue.vector)[alive]
         lexical = self.index.scores(cue_terms, slots)[alive]
         coverage = self.index.coverage(cue_terms, slots)[alive]
-        items: list[MemoryItem] = [item for item in self._items if item is not None]
+        items = self.memories()
         nobody = np.full(len(archive), -1, dtype=np.int64)
         outside = [self.index.score_outside(cue_terms, terms(found.item.text)) for found in archive]
         return Candidates(
-            items=[*items, *(found.item for found in archive)],
+            items=items.with_others([found.item for found in archive]),
             cosine=_joined(cosine, [float(found.vector @ cue.vector) for found in archive]),
             lexical=_joined(lexical, [score for score, _ in outside]),
             coverage=_joined(coverage, [share for _, share in outside]),
@@ -127,6 +142,10 @@ class HotBank:
         words = terms(item.text)
         self._items[slot], self._words[slot], self._content[slot] = item, words, found.content
         self._vectors[slot] = found.vector
+        put(self._columns, slot, item)
+        place = (item.place.conversation, item.place.session)
+        self._session[slot] = self._sessions.setdefault(place, len(self._sessions))
+        self._used[slot] = True
         self._slot[item.id] = slot
         self.by_content[found.content] = item.id
         self.index.add(slot, words)
@@ -136,9 +155,11 @@ class HotBank:
     def _grow(self) -> int:
         slot = len(self._items)
         if slot == len(self._vectors):
-            wider = np.zeros((max(64, 2 * slot), self._width), dtype=np.float32)
-            wider[:slot] = self._vectors
-            self._vectors = wider
+            more = max(64, slot)
+            self._vectors = np.concatenate([self._vectors, np.zeros((more, self._width), dtype=np.float32)])
+            self._columns = joined(self._columns, empty(more))
+            self._session = np.concatenate([self._session, np.zeros(more, dtype=np.int64)])
+            self._used = np.concatenate([self._used, np.zeros(more, dtype=np.bool_)])
         self._items.append(None)
         self._words.append([])
         self._content.append(b"")
@@ -156,6 +177,7 @@ class HotBank:
         self._text_bytes -= len(item.text)
         self._items[slot], self._words[slot], self._content[slot] = None, [], b""
         self._vectors[slot] = 0.0
+        self._used[slot] = False
         self._free.append(slot)
         self._neighbours = None
 
@@ -165,7 +187,7 @@ class HotBank:
             return
         item = self._items[slot]
         assert item is not None
-        self._items[slot] = replace(
+        self._items[slot] = item = replace(
             item,
             importance=mark.importance,
             pinned=mark.pinned,
@@ -173,28 +195,32 @@ class HotBank:
             recalls=mark.recalls,
             last_recalled=mark.last_recalled,
         )
+        for name in ("importance", "pinned", "written"):
+            self._columns[name][slot] = getattr(item, name)
 
-    def _arranged(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def _arranged(self) -> tuple[Indices, Indices, Indices]:
         """Slots in use, and for each (as rows among them) the sides just before and after it in its session."""
         if self._neighbours is None:
-            alive = np.array([i for i, item in enumerate(self._items) if item is not None], dtype=np.int64)
-            self._neighbours = (alive, *neighbours([item for item in self._items if item is not None]))
+            alive = np.flatnonzero(self._used)
+            position, piece = self._columns["position"][alive], self._columns["piece"][alive]
+            self._neighbours = (alive, *_linked(self._session[alive], position, piece))
         return self._neighbours
 
 
-def neighbours(items: Sequence[MemoryItem]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def neighbours(items: Sequence[MemoryItem]) -> tuple[Indices, Indices]:
     """For each item the index of the side just before and just after it in the same session, or -1."""
-    size = len(items)
+    sessions: dict[tuple[UUID, int], int] = {}
+    places = ((item.place.conversation, item.place.session) for item in items)
+    session = np.array([sessions.setdefault(place, len(sessions)) for place in places], dtype=np.int64)
+    numbers = columns(items)
+    return _linked(session, numbers["position"], numbers["piece"])
+
+
+def _linked(session: Indices, position: Indices, piece: Indices) -> tuple[Indices, Indices]:
+    size = len(session)
     previous, following = np.full(size, -1, dtype=np.int64), np.full(size, -1, dtype=np.int64)
     if size < 2:
         return previous, following
-    sessions: dict[tuple[Any, ...], int] = {}
-    session = np.fromiter(
-        (sessions.setdefault((item.place.conversation, item.place.session), len(sessions)) for item in items),
-        dtype=np.int64, count=size,
-    )  # fmt: skip
-    position = np.fromiter((item.place.position for item in items), dtype=np.int64, count=size)
-    piece = np.fromiter((item.piece for item in items), dtype=np.int64, count=size)
     order = np.lexsort((piece, position, session))
     before, after = order[:-1], order[1:]
     # a piece follows a piece of the same side, or the first piece of the next side follows the last of this one

@@ -80,7 +80,7 @@ class LexicalIndex:
     """
 
     def __init__(self) -> None:
-        self._postings: dict[str, dict[int, int]] = {}
+        self._postings: dict[str, dict[int, int]] = {}  # term -> slot -> how often
         self._length: dict[int, int] = {}
         self._total = 0
 
@@ -113,18 +113,15 @@ class LexicalIndex:
     def scores(self, cue_terms: Sequence[str], slots: int) -> Floats:
         """BM25 of every slot for the cue, as (slots,) float32; empty slots score 0."""
         out = np.zeros(slots, dtype=np.float32)
-        if not self._length:
-            return out
-        mean = self._total / len(self._length) or 1.0
+        mean = self._total / len(self._length) if self._total else 1.0
         for term in set(cue_terms):
             posting = self._postings.get(term)
             if not posting:
                 continue
-            weight = self.idf(term)
             at = np.fromiter(posting.keys(), dtype=np.int64, count=len(posting))
             tf = np.fromiter(posting.values(), dtype=np.float32, count=len(posting))
-            length = np.fromiter((self._length[slot] for slot in posting), dtype=np.float32, count=len(posting))
-            out[at] += weight * tf * (K1 + 1) / (tf + K1 * (1 - B + B * length / mean))
+            length = np.fromiter(map(self._length.__getitem__, posting), dtype=np.float32, count=len(posting))
+            out[at] += self.idf(term) * tf * (K1 + 1) / (tf + K1 * (1 - B + B * length / mean))
         return out
 
     def coverage(self, cue_terms: Sequence[str], slots: int) -> Floats:

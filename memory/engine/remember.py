@@ -83,7 +83,12 @@ class Planner:
     def evict(self) -> dict[bytes, MemoryItem]:
         """Bring the bank, with what was planned so far, under its budget; returns what leaves, by content."""
         state = self._hot.state
-        held = [*self._hot, *(write.item for write in self.plan.writes), *self._back.values()]
+        more = {write.item.id: write.item for write in self.plan.writes}
+        more |= {item.id: item for item in self._back.values()}
+        held_tokens = state.held_tokens + sum(item.tokens for item in more.values())
+        if state.held + len(more) <= state.budget.memories and held_tokens <= state.budget.tokens:
+            return {}
+        held = self._hot.memories().with_others(list(more.values()))
         evictions = choose_evictions(held, state.budget, self._policy, self._now)
         for eviction in evictions:
             self.event(
@@ -97,11 +102,13 @@ class Planner:
                 instead=str(eviction.instead) if eviction.instead else None,
                 budget=[state.budget.memories, state.budget.tokens],
             )
-        if not evictions:
-            return {}
-        gone, items = {eviction.memory for eviction in evictions}, {item.id: item for item in held}
-        contents = self._hot.by_content | self._by_content
-        return {content: items[memory] for content, memory in contents.items() if memory in gone}
+        content_of = {memory: content for content, memory in self._by_content.items()}
+        gone: dict[bytes, MemoryItem] = {}
+        for memory in (eviction.memory for eviction in evictions):
+            item = more.get(memory) or self._hot.get(memory)
+            if item is not None:
+                gone[content_of.get(memory) or self._hot.content(memory)] = item
+        return gone
 
     def _tell(self, memory: UUID, side: NewSide, how: str, cosine: float) -> None:
         self.event(Kind.TOLD, memory, turn=str(side.turn), side=side.side.value, how=how, cosine=round(cosine, 4))

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import regex
 
+from memory.engine.columns import Columns, columns
 from memory.engine.lexical import terms
-from memory.engine.types import Cue, Floats, MemoryItem, Role
+from memory.engine.types import Cue, Floats, MemoryItem
 
 NAMES: tuple[str, ...] = (
     "cosine", "lexical", "cosine_previous", "cosine_next", "lexical_previous", "lexical_next",
@@ -20,7 +21,6 @@ NAMES: tuple[str, ...] = (
 NORMALISED: tuple[str, ...] = ("cosine", "lexical")
 
 Indices = npt.NDArray[np.int64]
-_QUESTION = regex.compile(r"[?？؟]")
 _UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Arabic}\p{Cyrillic}\p{Devanagari}]")
 _LETTER = regex.compile(r"\p{L}")
 
@@ -52,24 +52,26 @@ def compute(cue: Cue, candidates: Candidates) -> Signals:
     constants: dict[str, tuple[float, float]] = {}
     cosine = _z("cosine", candidates.cosine, constants)
     lexical = _z("lexical", candidates.lexical, constants)
-    items = candidates.items
-    named = _named_speakers(cue.text, {item.speaker for item in items})
-    columns = {
+    of_items = columns(candidates.items)
+    by_name = {
         "cosine": cosine,
         "lexical": lexical,
         "cosine_previous": _of_neighbour(cosine, candidates.previous),
         "cosine_next": _of_neighbour(cosine, candidates.next),
         "lexical_previous": _of_neighbour(lexical, candidates.previous),
         "lexical_next": _of_neighbour(lexical, candidates.next),
-        "speaker_named": _flags(item.speaker in named for item in items),
-        "is_question": _flags(bool(_QUESTION.search(item.text)) for item in items),
-        "assistant_said": _flags(item.role is Role.ASSISTANT for item in items),
-        "pinned": _flags(item.pinned for item in items),
-        "recency": _recency(items),
+        "speaker_named": _speaker_named(cue.text, candidates.items, of_items),
+        "is_question": of_items["question"],
+        "assistant_said": of_items["assistant"],
+        "pinned": of_items["pinned"],
+        "recency": _recency(of_items),
         "similarity": candidates.cosine,
         "coverage": candidates.coverage,
     }
-    return Signals(np.stack([columns[name] for name in NAMES], axis=1).astype(np.float32), constants)
+    values = np.empty((len(candidates.items), len(NAMES)), dtype=np.float32)
+    for number, name in enumerate(NAMES):
+        values[:, number] = by_name[name]
+    return Signals(values, constants)
 
 
 def reads_like_english(text: str) -> bool:
@@ -94,17 +96,16 @@ def _of_neighbour(scores: Floats, neighbour: Indices) -> Floats:
     return out
 
 
-def _recency(items: Sequence[MemoryItem]) -> Floats:
+def _recency(of_items: Columns) -> Floats:
     """The newest candidate 1, the oldest 0, by order in time: of two rivals the later one is likelier to hold."""
-    at = np.fromiter((item.at.timestamp() for item in items), dtype=np.float64, count=len(items))
+    at = of_items["at"]
     ranks = np.searchsorted(np.unique(at), at)
     return np.asarray(ranks / max(1, int(ranks.max(initial=0))), dtype=np.float32)
 
 
-def _flags(values: object) -> Floats:
-    return np.fromiter(values, dtype=np.float32)  # type: ignore[call-overload,no-any-return]
-
-
-def _named_speakers(text: str, speakers: set[str]) -> set[str]:
+def _speaker_named(text: str, items: Sequence[MemoryItem], of_items: Columns) -> npt.NDArray[np.bool_]:
+    """Whether the text names the candidate's speaker, (N,)."""
     words = set(terms(text))
-    return {speaker for speaker in speakers if speaker and set(terms(speaker)) & words}
+    codes, first = np.unique(of_items["speaker"], return_index=True)
+    named = [code for code, i in zip(codes, first, strict=True) if words & set(terms(items[int(i)].speaker))]
+    return np.isin(of_items["speaker"], named)

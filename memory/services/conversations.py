@@ -77,7 +77,7 @@ def erase_conversation(conversation_id: UUID, *, now: datetime) -> bool:
         return False
     with writing(conversation.bank_id) as writer:
         if not conversation.keep_memories:
-            gone = _told_only_here(conversation_id, State.HELD, State.ARCHIVED, State.FORGOTTEN)
+            gone = _told_only_here(conversation_id, State.FORGOTTEN)  # not what its person brought back by hand
             for memory in gone:
                 writer.add(Kind.ERASED, memory, now)
             scrub(gone)

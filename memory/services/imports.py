@@ -10,6 +10,7 @@ from django.db import transaction
 
 from memory.engine.text import within
 from memory.engine.trajectories.records import Trajectory, TrajectorySide, TrajectoryTurn
+from memory.engine.types import BankError
 from memory.models import Conversation, Turn, TurnState
 from memory.services.remember import remember_turns
 
@@ -29,6 +30,8 @@ def import_trajectory(trajectory: Trajectory, *, owner_id: UUID, bank_id: UUID, 
     A trajectory that this bank already has (by its external id) is left as it is.
     """
     external_id = within(trajectory.external_id, 200)
+    if not external_id:
+        raise BankError("This conversation has no id, so it could not be told from others. Nothing was imported.")
     known = Conversation.objects.filter(bank_id=bank_id, external_id=external_id).first()
     if known is not None:
         return Imported(known.pk, known.turns.count(), new=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -147,8 +148,10 @@ class LedgerWriter:
     def _write_postings(self) -> None:
         """Index the words of what is archived now, and of nothing else."""
         changed = {memory: fields["state"] for memory, fields in self._changes.items() if "state" in fields}
-        if changed:  # what came back and left again in one step has its words there already
-            Posting.objects.filter(memory__in=changed).delete()
+        # what was in the bank has none yet; what came back and left again in one step has its words there already
+        stale = [m for m, state in changed.items() if state != State.ARCHIVED or self.hot.get(m) is None]
+        if stale:
+            Posting.objects.filter(memory__in=stale).delete()
         words = {row.pk: terms(row.text) for row in self._new.values() if row.state == State.ARCHIVED}
         archived = [memory for memory, state in changed.items() if state == State.ARCHIVED]
         with self.hot.lock:
@@ -211,6 +214,32 @@ def writing(bank_id: UUID, *, private: bool = False) -> Iterator[LedgerWriter]:
         writer = LedgerWriter(bank, hot, private=private)
         yield writer
         writer.flush()
+
+
+def record_recalled(bank: Bank, at: datetime, turn: UUID, **data: Any) -> None:
+    """Add the one event that changes nothing but the ledger: numbered and written by one statement.
+
+    It locks the bank's row, so that the ledger has no gap.
+    """
+    hot = hot_banks.open(bank)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "WITH numbered AS (UPDATE memory_bank SET last_seq = last_seq + 1 WHERE id = %s "
+            "RETURNING owner_id, id, last_seq) "
+            "INSERT INTO memory_event (owner_id, bank_id, seq, kind, turn, at, data) "
+            "SELECT owner_id, id, last_seq, %s, %s, %s, %s::jsonb FROM numbered RETURNING seq",
+            [bank.pk, Kind.RECALLED.value, turn, at, json.dumps(data)],
+        )
+        event = BankEvent(cursor.fetchone()[0], Kind.RECALLED, at, None, data)
+
+    def follow() -> None:
+        with hot.lock:
+            if hot.state.seq == event.seq - 1:
+                hot.apply([event], {})
+            elif hot.state.seq >= event.seq:  # it saw commits that a crashed server lost, as in `writing`
+                hot_banks.drop(bank.pk)
+
+    transaction.on_commit(AfterCommit(bank.pk, follow))
 
 
 def hasten_commit() -> None:

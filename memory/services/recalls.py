@@ -15,7 +15,6 @@ from django.db.models import BinaryField, F, Func
 from memory.adapters import serving_adapter
 from memory.encoding import encoder
 from memory.engine import attention
-from memory.engine.bank import Kind
 from memory.engine.encoder import embedded_text
 from memory.engine.features import is_asking
 from memory.engine.hot import HotBank, Loaded
@@ -24,7 +23,7 @@ from memory.engine.text import split_side
 from memory.engine.types import Cue, Floats, RecallLimits, Recollected, Recollection, State
 from memory.hot_banks import hot_banks, loaded
 from memory.models import Bank, Memory, Recall, Turn
-from memory.services.ledger import BankMissing, hasten_commit, writing
+from memory.services.ledger import BankMissing, hasten_commit, record_recalled
 
 SHORT_CUE_WORDS = 5
 ARCHIVE_CANDIDATES = 24  # by vector, and as many by words
@@ -65,21 +64,20 @@ def prepare_cue(turn: Turn, *, previous: Turn | None, exclude_turns: frozenset[U
 def recall_for_turn(turn: Turn, prepared: PreparedCue, *, now: datetime) -> tuple[Recollection, Recall]:
     """Read the turn's bank with the prepared cue and save the trace. One transaction, committed without waiting."""
     started = time.perf_counter()
-    with transaction.atomic():
+    bank = Bank.objects.select_related("space").filter(conversations=turn.conversation_id).first()
+    if bank is None:
+        raise BankMissing("There is no such memory bank.")
+    with transaction.atomic(savepoint=False):
         hasten_commit()
-        bank = Bank.objects.select_related("space").filter(conversations=turn.conversation_id).first()
-        if bank is None:
-            raise BankMissing("There is no such memory bank.")
         recollection, seq = read_bank(bank, prepared.cue)
         trace = _trace(turn, bank, prepared, recollection, now)
         if recollection.injected:
-            with writing(bank.pk) as writer:
-                # the ledger knows what was handed on; what merely ranked is in the trace
-                writer.add(
-                    Kind.RECALLED, None, now, turn.pk, recall=str(trace.pk),
-                    memories=[str(row.item.id) for row in recollection.injected],
-                    weights=[round(row.weight, 5) for row in recollection.injected],
-                )  # fmt: skip
+            # the ledger knows what was handed on; what merely ranked is in the trace
+            record_recalled(
+                bank, now, turn.pk, recall=str(trace.pk),
+                memories=[str(row.item.id) for row in recollection.injected],
+                weights=[round(row.weight, 5) for row in recollection.injected],
+            )  # fmt: skip
         trace.seq = seq
         trace.timings_ms = {"encode": round(prepared.encode_ms, 2), "recall": round(_ms_since(started), 2)}
         trace.save(force_insert=True)
@@ -156,16 +154,16 @@ def _archived_by_words(bank: Bank, weights: Mapping[str, float]) -> list[UUID]:
 
 def mark_used(recall_id: UUID, *, injected: Collection[UUID], cited: Collection[UUID]) -> None:
     """Note which of the recalled memories reached the prompt, and which of those the reply used: three facts apart."""
-    trace = Recall.objects.filter(pk=recall_id).first()
-    if trace is None:
-        return
-    before = [(row["injected"], row["cited"]) for row in trace.rows]
-    for row in trace.rows:
-        memory = UUID(row["memory"])
-        row["injected"] = row["recalled"] and memory in injected
-        row["cited"] = row["injected"] and memory in cited
-    if before != [(row["injected"], row["cited"]) for row in trace.rows]:
-        trace.save(update_fields=["rows"])
+    in_prompt = [str(memory) for memory in injected]
+    used = [str(memory) for memory in set(cited) & set(injected)]
+    with connection.cursor() as cursor:  # in the database: forty kilobytes need not travel for a few flags
+        cursor.execute(
+            "UPDATE memory_recall SET rows = (SELECT jsonb_agg(CASE WHEN (row->>'recalled')::boolean THEN row || "
+            "jsonb_build_object('injected', row->>'memory' = ANY(%s), 'cited', row->>'memory' = ANY(%s)) "
+            "ELSE row END ORDER BY number) FROM jsonb_array_elements(rows) WITH ORDINALITY AS each(row, number)) "
+            "WHERE id = %s AND rows @> '[{\"recalled\": true}]'",
+            [in_prompt, used, recall_id],
+        )
 
 
 def _trace(turn: Turn, bank: Bank, prepared: PreparedCue, recollection: Recollection, now: datetime) -> Recall:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
@@ -59,8 +60,9 @@ def remember_turn(bank_id: UUID, ready: TurnToRemember, *, now: datetime) -> Non
     """
     pieces = {ready.turn.pk: _pieces(ready)}
     vectors = _encode(pieces)
-    with transaction.atomic():
-        if no_longer_said := _no_longer_said(ready.turn, pieces[ready.turn.pk]):
+    no_longer_said = _no_longer_said(ready.turn, pieces[ready.turn.pk])
+    with transaction.atomic() if no_longer_said else nullcontext():
+        if no_longer_said:
             take_back(bank_id, no_longer_said, now=now)
         with writing(bank_id) as writer, writer.hot.lock:
             _remember(writer, [ready.turn], pieces, vectors, now)
@@ -176,7 +178,9 @@ def _already_told(turns: Sequence[Turn]) -> set[tuple[UUID, str, int]]:
 
 
 def _archived(bank: Bank, contents: Sequence[bytes]) -> dict[bytes, MemoryItem]:
-    rows = Memory.objects.filter(bank=bank, state=State.ARCHIVED, content__in=contents).defer("vector", "features")
+    found = Memory.objects.filter(bank=bank, state=State.ARCHIVED, content__in=contents).values_list("pk", flat=True)
+    known = list(found)  # mostly none: whole rows are read for those alone that are there
+    rows = Memory.objects.filter(pk__in=known).defer("vector", "features") if known else []
     return {bytes(row.content): memory_item(row) for row in rows}
 
 

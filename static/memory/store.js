@@ -7,6 +7,7 @@ import { say } from "../site/words.js";
 const LONGEST_TIMER = 2 ** 31 - 1; // a longer one would fire at once
 const known = new Map();
 const listeners = new Set();
+const queues = new Map();
 
 /** The row's own facts overlaid with what happened on this page. */
 export function current(row) {
@@ -33,11 +34,18 @@ function watchUndo(id, until) {
   }, left);
 }
 
+/** What a person does to one memory reaches the server in the order of the clicks: an Undo never overtakes its Forget. */
+function inTurn(id, send) {
+  const done = (queues.get(id) ?? Promise.resolve()).catch(() => {}).then(send);
+  queues.set(id, done);
+  return done;
+}
+
 async function act(id, verb, guess) {
   const before = known.get(id);
   if (guess) note(id, guess);
   try {
-    const answer = await post(`/api/memories/${id}/${verb}/`);
+    const answer = await inTurn(id, () => post(`/api/memories/${id}/${verb}/`));
     const facts = answer.memory ? { state: answer.memory.state, pinned: answer.memory.pinned } : {};
     if (answer.memory?.text) facts.text = answer.memory.text;
     note(id, { ...facts, undo_until: answer.undo_until ?? null });

@@ -16,7 +16,8 @@ async function call(method, path, body) {
   if (body !== undefined) headers["Content-Type"] = "application/json";
   let answer;
   try {
-    answer = await fetch(path, { method, headers, credentials: "same-origin", body: body === undefined ? undefined : JSON.stringify(body) });
+    // What a person did must arrive even when they leave the page right after; such bodies are small.
+    answer = await fetch(path, { method, headers, credentials: "same-origin", keepalive: method !== "GET", body: body === undefined ? undefined : JSON.stringify(body) });
   } catch {
     throw new ApiError(0, "offline", say("offline"));
   }

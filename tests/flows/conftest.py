@@ -27,7 +27,9 @@ def light_start(tmp_path_factory: pytest.TempPathFactory, llm: ScriptedLlm) -> I
 
 
 @pytest.fixture(scope="module")
-def light(light_start: FirstStart, tmp_path_factory: pytest.TempPathFactory, llm: ScriptedLlm) -> Iterator[RunningAgora]:
+def light(
+    light_start: FirstStart, tmp_path_factory: pytest.TempPathFactory, llm: ScriptedLlm
+) -> Iterator[RunningAgora]:
     """A copy of it for one module; tests start it when it does not run."""
     home = tmp_path_factory.mktemp("copy") / "home"
     with light_start.agora.copy_of(home, AGORA_LLM_BASE_URL=llm.base_url, **LIGHT) as agora:

@@ -17,9 +17,9 @@ def main(count: int) -> None:
 
     from agora_web.accounts.models import User
 
-    unusable = make_password(None)
+    password = make_password("seven-brown-kettles")
     new = [
-        User(email=f"person{n}@example.org", name=f"Robin {n}", time_zone="Europe/Lisbon", password=unusable)
+        User(email=f"person{n}@example.org", name=f"Robin {n}", time_zone="Europe/Lisbon", password=password)
         for n in range(count)
     ]
     User.objects.bulk_create(new)

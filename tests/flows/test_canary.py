@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from io import StringIO
+from itertools import product
 from pathlib import Path
 from types import UnionType
 from typing import Any, get_args
@@ -17,7 +18,6 @@ from uuid import UUID, uuid4
 import pytest
 from allauth.account.utils import user_pk_to_url_str
 from django.contrib import admin
-from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command, get_commands
 from django.db import transaction
 from django.http import HttpResponse
@@ -26,6 +26,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from agents import frames
 from agents.models import Agent
+from agents.threads import as_person
 from agora_web.accounts.models import User
 from memory.models import Conversation, Memory, Turn
 from memory.tenancy import acting_as
@@ -41,13 +42,16 @@ KEY_ROUTES = ("confirm-email/", "password/reset/key/")
 # Commands that take nobody's ids, each with what it takes instead.
 WITHOUT_IDS = {
     "up": "settings only",
+    "prepare": "settings only",
     "first_run": "settings only",
     "doctor": "settings only; what it writes is its own",
 }
 COMMANDS = {"converse", "import_conversation"}  # tested below, each by name
 
 
-def routes(resolver: URLResolver, prefix: str = "", names: frozenset[str] = frozenset()) -> Iterator[tuple[str, set[str]]]:
+def routes(
+    resolver: URLResolver, prefix: str = "", names: frozenset[str] = frozenset()
+) -> Iterator[tuple[str, set[str]]]:
     """Every route with the names of what it takes."""
     for pattern in resolver.url_patterns:
         route = prefix + str(pattern.pattern)
@@ -82,12 +86,16 @@ def ids_of(life: Life) -> dict[str, list[UUID]]:
 
 
 def ask(client: Client, method: str, path: str) -> HttpResponse:
-    return getattr(client, method)(path, **({} if method == "get" else {"data": BODY, "content_type": "application/json"}))
+    return getattr(client, method)(
+        path, **({} if method == "get" else {"data": BODY, "content_type": "application/json"})
+    )
 
 
 def shown(response: HttpResponse) -> str:
     """What a person can tell one answer from another by: all but the form token, and the address that was asked."""
-    return f"{response.status_code} " + re.sub(r'(csrf-token" content|csrfmiddlewaretoken" value)="\w+"', "", body(response))
+    return f"{response.status_code} " + re.sub(
+        r'(csrf-token" content|csrfmiddlewaretoken" value)="\w+"', "", body(response)
+    )
 
 
 def body(response: HttpResponse) -> str:
@@ -104,17 +112,19 @@ def life(scribe: Agent) -> Life:
     return live(make_person("ana@example.org", name=f"Ana {CANARY}"), scribe, CANARY)
 
 
-@pytest.fixture(params=["a person", "an administrator"])
-def other(request: pytest.FixtureRequest) -> User:
-    if request.param == "a person":
-        return make_person("ben@example.org", name="Ben", roles=["labeller", "analyst", "operator"])
-    return User.objects.create_superuser("chief@example.org", PASSWORD, name="Chief")
+@pytest.fixture
+def ben() -> User:
+    return make_person("ben@example.org", name="Ben", roles=["labeller", "analyst", "operator"])
 
 
 @pytest.fixture
-def client_of_other(other: User) -> Client:
-    client = Client(raise_request_exception=True)
-    client.force_login(other)
+def chief(scribe: Agent) -> User:
+    return User.objects.get(email="root@example.org")  # a superuser, who made the agent
+
+
+def client_of(person: User) -> Client:
+    client = Client()
+    client.force_login(person)
     return client
 
 
@@ -122,20 +132,18 @@ def client_of_other(other: User) -> Client:
 
 
 @pytest.mark.django_db
-def test_every_route_that_takes_an_id_finds_nothing_for_another_person(
-    life: Life, client_of_other: Client, scribe: Agent
-) -> None:
+def test_every_route_that_takes_an_id_finds_nothing_for_another_person(life: Life, ben: User, chief: User) -> None:
     mine = ids_of(life)
     assert len(TAKING) > 10
-    for route, names in TAKING.items():
+    for (route, names), client in product(TAKING.items(), (client_of(ben), client_of(chief))):
         if names == {"agent_id"}:  # agents are everybody's
             continue
         (name,) = names
         assert name in mine, f"{route}: say in `ids_of` whose ids this route takes"
         for method in METHODS:
-            nothing = shown(ask(client_of_other, method, address(route, {name: uuid4()})))
+            nothing = shown(ask(client, method, address(route, {name: uuid4()})))
             for key in mine[name]:
-                response = ask(client_of_other, method, address(route, {name: key}))
+                response = ask(client, method, address(route, {name: key}))
                 assert response.status_code in (404, 405), f"{method} {route}: {response.status_code}"
                 assert shown(response) == nothing, f"{method} {route} tells another's id from none"
                 assert CANARY not in body(response)
@@ -147,8 +155,7 @@ def test_every_route_that_takes_an_id_finds_nothing_for_another_person(
 @pytest.mark.django_db
 def test_the_same_routes_answer_their_owner(life: Life) -> None:
     """Without this the test above would also pass on routes that answer nobody."""
-    client = Client()
-    client.force_login(User.objects.get(pk=life.person))
+    client = client_of(User.objects.get(pk=life.person))
     for route, names in TAKING.items():
         if names == {"agent_id"}:
             continue
@@ -163,11 +170,12 @@ def test_the_same_routes_answer_their_owner(life: Life) -> None:
 
 
 @pytest.mark.django_db
-def test_routes_without_ids_show_another_person_nothing(life: Life, client_of_other: Client, scribe: Agent) -> None:
-    for route in PLAIN:
-        for query in ("", f"?q={CANARY}", f"?agent={scribe.pk}", f"?agent={scribe.pk}&q={CANARY}&state=archived",
-                      f"?agent={life.bank}&user={life.person}&owner={life.person}"):  # fmt: skip
-            response = client_of_other.get(f"/{route}{query}")
+def test_routes_without_ids_show_another_person_nothing(life: Life, ben: User, chief: User, scribe: Agent) -> None:
+    asked = ["", f"?q={CANARY}", f"?agent={scribe.pk}&q={CANARY}&state=archived",
+             f"?agent={life.bank}&user={life.person}&owner={life.person}"]  # fmt: skip
+    for route, client in product(PLAIN, (client_of(ben), client_of(chief))):
+        for query in asked[: 1 if route.startswith(("admin/", "accounts/")) else None]:
+            response = client.get(f"/{route}{query}")
             assert response.status_code < 500, route
             # a search page repeats what was searched for, and the list of people shows their names: nothing else may
             said = re.sub(rf"q(=|%3D){CANARY}|value=\"{CANARY}\"|Ana {CANARY}", "", body(response))
@@ -180,11 +188,8 @@ def test_the_administration_site_registers_nothing_that_a_person_owns() -> None:
 
 
 @pytest.mark.django_db
-def test_the_administration_site_shows_no_words_and_is_closed_to_people(life: Life) -> None:
-    chief = Client()
-    chief.force_login(User.objects.get(email="root@example.org"))
-    ben = Client()
-    ben.force_login(make_person("ben@example.org"))
+def test_the_administration_site_shows_no_words_and_is_closed_to_people(life: Life, ben: User, chief: User) -> None:
+    outside, inside = client_of(ben), client_of(chief)
     ids: dict[str, Any] = {"app_label": "accounts", "url": "memory/turn/", "content_type_id": 1}
     walked = [(route, names) for route, names in ROUTES.items() if route.startswith("admin/") and "^" not in route]
     assert walked
@@ -193,35 +198,38 @@ def test_the_administration_site_shows_no_words_and_is_closed_to_people(life: Li
         for key in (life.person, life.conversation, life.held) if names & {"object_id", "id"} else (None,):
             path = address(route, {**ids, "object_id": key, "id": key})
             if route not in ("admin/login/", "admin/logout/"):
-                assert ben.get(path).status_code in (302, 403, 404), route
-            said = body(chief.get(path))
+                assert outside.get(path).status_code in (302, 403, 404), route
+            said = body(inside.get(path))
             assert CANARY not in said.replace(f"Ana {CANARY}", ""), route  # people are listed by their names
 
 
 @pytest.mark.django_db
-def test_agents_are_edited_by_administrators_alone(client_of_other: Client, other: User, scribe: Agent) -> None:
-    expected = 200 if other.is_superuser else 403
-    assert client_of_other.get(f"/agents/{scribe.pk}/").status_code == expected
-    assert client_of_other.get(f"/agents/{uuid4()}/").status_code == (404 if other.is_superuser else 403)
+def test_agents_are_edited_by_administrators_alone(ben: User, chief: User, scribe: Agent) -> None:
+    for person, there, nowhere in ((ben, 403, 403), (chief, 200, 404)):
+        client = client_of(person)
+        assert client.get(f"/agents/{scribe.pk}/").status_code == there
+        assert client.get(f"/agents/{uuid4()}/").status_code == nowhere
 
 
 @pytest.mark.django_db
-def test_links_with_a_secret_open_nothing_without_it(life: Life, client_of_other: Client) -> None:
-    uid = user_pk_to_url_str(User.objects.get(pk=life.person))
+def test_links_with_a_secret_open_nothing_without_it(ben: User) -> None:
+    ana = make_person("ana@example.org", name=f"Ana {CANARY}")
+    uid, client = user_pk_to_url_str(ana), client_of(ben)
     known = [route for route in ROUTES if any(key in route for key in KEY_ROUTES)]
     assert known
     for path in (f"/accounts/password/reset/key/{uid}-guess-ed/", f"/accounts/password/reset/key/{uid}-set-password/",
                  "/accounts/confirm-email/guess/"):  # fmt: skip
         for method in ("get", "post"):
-            response = getattr(client_of_other, method)(path, {"password1": "n3w-secret-x", "password2": "n3w-secret-x"})
+            response = getattr(client, method)(path, {"password1": "n3w-secret-x", "password2": "n3w-secret-x"})
             assert response.status_code < 500
             assert CANARY not in body(response)
-    assert User.objects.get(pk=life.person).check_password(PASSWORD)
+    ana.refresh_from_db()
+    assert ana.check_password(PASSWORD)
 
 
 @pytest.mark.django_db
 def test_signed_out_every_route_leads_to_sign_in_or_says_no(life: Life, scribe: Agent) -> None:
-    public = {"", "ready", "admin/login/"}
+    public, client = {"", "ready", "admin/login/"}, Client()
     for route, names in ROUTES.items():
         if route.startswith(("accounts/", "admin/")) and route != "accounts/profile/":
             continue
@@ -229,7 +237,7 @@ def test_signed_out_every_route_leads_to_sign_in_or_says_no(life: Life, scribe: 
         for key in keys[next(iter(names))] if names else [None]:
             path = address(route, dict.fromkeys(names, key))
             for method in METHODS:
-                response = ask(Client(), method, path)
+                response = ask(client, method, path)
                 assert CANARY not in body(response)
                 if route in public:
                     continue
@@ -242,30 +250,28 @@ def test_signed_out_every_route_leads_to_sign_in_or_says_no(life: Life, scribe: 
 
 
 @pytest.mark.django_db
-def test_the_owner_comes_from_the_session_and_never_from_a_body(life: Life, client_of_other: Client, other: User,
-                                                                 scribe: Agent) -> None:  # fmt: skip
+def test_the_owner_comes_from_the_session_and_never_from_a_body(life: Life, ben: User, scribe: Agent) -> None:
+    client = client_of(ben)
     claims = {"owner": str(life.person), "owner_id": str(life.person), "user": str(life.person), "id": str(life.turn),
               "bank": str(life.bank), "bank_id": str(life.bank), "conversation": str(life.conversation)}  # fmt: skip
-    response = client_of_other.post(
-        "/api/conversations/", {"agent": str(scribe.pk), **claims}, content_type="application/json"
-    )
+    response = client.post("/api/conversations/", {"agent": str(scribe.pk), **claims}, content_type="application/json")
     assert response.status_code == 201
     made = UUID(response.json()["id"])
-    client_of_other.patch(f"/api/conversations/{made}/", {"title": "t", **claims}, content_type="application/json")
-    with acting_as(other.pk):
+    client.patch(f"/api/conversations/{made}/", {"title": "t", **claims}, content_type="application/json")
+    with acting_as(ben.pk):
         begun = Conversation.objects.get(pk=made)
-        assert (begun.owner_id, begun.title) == (other.pk, "t")
+        assert (begun.owner_id, begun.title) == (ben.pk, "t")
         assert begun.bank_id != life.bank
     with acting_as(life.person):
         assert not Conversation.objects.filter(pk=made).exists()
-    response = client_of_other.post(
+    response = client.post(
         "/accounts/profile/",
         {"name": "Changed", "time_zone": "UTC", "language": "en", "id": str(life.person), "pk": str(life.person),
          "email": "ana@example.org", "is_superuser": "on", "is_staff": "on", "groups": "1"},
     )  # fmt: skip
     assert response.status_code == 302
-    after = get_user_model().objects.get(pk=other.pk)
-    assert (after.name, after.email, after.is_superuser) == ("Changed", other.email, other.is_superuser)
+    ben.refresh_from_db()
+    assert (ben.name, ben.email, ben.is_superuser, ben.is_staff) == ("Changed", "ben@example.org", False, False)
     assert User.objects.get(pk=life.person).name == f"Ana {CANARY}"
 
 
@@ -337,7 +343,7 @@ async def test_another_persons_conversation_closes_the_socket(people: tuple[Life
 @pytest.mark.django_db(transaction=True, databases=["default", "owner"])
 async def test_a_turn_is_announced_to_its_own_tabs_alone(people: tuple[Life, User, str, UUID]) -> None:
     life, _, session, conversation = people
-    ana = await _session_of(life.person)
+    ana = await as_person(None, lambda: session_of(User.objects.get(pk=life.person)))
     async with browser() as open_tab:
         hers, his = await open_tab(ana, life.conversation), await open_tab(session, conversation)
         await hers.tell(f"One more {CANARY}.")
@@ -346,17 +352,13 @@ async def test_a_turn_is_announced_to_its_own_tabs_alone(people: tuple[Life, Use
         assert [frame["type"] for frame in his.frames] == ["error"]
 
 
-async def _session_of(person: UUID) -> str:
-    from agents.threads import as_person
-
-    return await as_person(person, lambda: session_of(User.objects.get(pk=person)))
-
-
 # --- commands -------------------------------------------------------------------------------------------------------
 
 
 def test_the_command_test_knows_every_command() -> None:
-    ours = {name for name, app in get_commands().items() if app in ("agora_web", "agora_web.accounts", "memory", "agents")}
+    ours = {
+        name for name, app in get_commands().items() if app in ("agora_web", "agora_web.accounts", "memory", "agents")
+    }
     assert ours - COMMANDS - set(WITHOUT_IDS) == set(), "a new command needs its case here, or to say why it needs none"
     assert ours >= COMMANDS
 
@@ -381,7 +383,9 @@ def test_converse_finds_no_conversation_of_another_person(life: Life) -> None:
 @pytest.mark.django_db(transaction=True, databases=["default", "owner"])
 def test_an_import_of_the_same_file_meets_no_import_of_another_person(tmp_path: Path, scribe: Agent) -> None:
     file = tmp_path / "talk.jsonl"
-    file.write_text('{"conversation": "talk-1", "observation": "The lighthouse keeper is called Ida.", "action": "Noted."}\n')
+    file.write_text(
+        '{"conversation": "talk-1", "observation": "The lighthouse keeper is called Ida.", "action": "Noted."}\n'
+    )
     ids = {}
     for email in ("ana@example.org", "ben@example.org"):
         person = make_person(email)

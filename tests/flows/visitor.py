@@ -95,9 +95,9 @@ class Chat:
         deadline = time.monotonic() + patience_s
         while True:
             frame = self.receive(max(0.1, deadline - time.monotonic()))
-            if frame["type"] == "turn" and frame["turn"]["id"] == turn_id:
-                if frame["turn"]["state"] not in ("queued", "running"):
-                    return frame["turn"]
+            turn = frame["turn"] if frame["type"] == "turn" else None
+            if turn and turn["id"] == turn_id and turn["state"] not in ("queued", "running"):
+                return turn
 
     def until_said(self, turn_id: str, letters: int, patience_s: float = 90.0) -> str:
         """Read frames until that much of the reply has streamed; returns it."""

@@ -8,7 +8,9 @@ from datetime import datetime
 from uuid import UUID
 
 import numpy as np
+import numpy.typing as npt
 
+from memory.engine.columns import Columns, columns
 from memory.engine.retention.policy import RetentionPolicy
 from memory.engine.types import BankError, Budget, Floats, MemoryItem
 
@@ -32,38 +34,34 @@ def choose_evictions(
     retention), so that one long memory does not push out three short ones of equal worth. Raises `BankError` when
     the pinned memories alone exceed the budget.
     """
-    count, tokens = len(memories), sum(memory.tokens for memory in memories)
+    of_memories = columns(memories)
+    sizes = of_memories["tokens"]
+    count, tokens = len(memories), int(sizes.sum())
     if count <= budget.memories and tokens <= budget.tokens:
         return []
     ranks = policy.rank(memories, now)
-    free = np.array([not memory.pinned for memory in memories], dtype=bool)
-    sizes = np.array([memory.tokens for memory in memories], dtype=np.int64)
+    by_rank = _order(ranks, of_memories)
     gone: dict[int, str] = {}
-    for over, by in (("memories", ranks), ("tokens", _per_token(ranks, sizes) if policy.per_token else ranks)):
-        for i in _order(by, memories):
+    for over in ("memories", "tokens"):
+        if tokens <= budget.tokens and over == "tokens":
+            break  # spares an order that nobody reads
+        per_token = over == "tokens" and policy.per_token
+        for i in map(int, _order(_per_token(ranks, sizes), of_memories) if per_token else by_rank):
             if (count <= budget.memories) if over == "memories" else (tokens <= budget.tokens):
                 break
-            if free[i] and i not in gone:
+            if i not in gone and not memories[i].pinned:
                 gone[i] = over
                 count, tokens = count - 1, tokens - int(sizes[i])
     if count > budget.memories or tokens > budget.tokens:
         raise BankError("The pinned memories alone fill this bank. Unpin some, or raise its budget.")
-    instead = _lowest_staying(ranks, gone, memories)
-    return [Eviction(memories[i].id, float(ranks[i]), over, instead) for i, over in gone.items()]
+    lowest = next((memories[i].id for i in map(int, by_rank) if i not in gone), None)
+    return [Eviction(memories[i].id, float(ranks[i]), over, lowest) for i, over in gone.items()]
 
 
-def _per_token(ranks: Floats, sizes: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Floats:
+def _per_token(ranks: Floats, sizes: npt.NDArray[np.int64]) -> Floats:
     return np.asarray(ranks / np.sqrt(np.maximum(sizes, 1)), dtype=np.float32)
 
 
-def _order(ranks: Floats, memories: Sequence[MemoryItem]) -> list[int]:
-    """Lowest rank first, the older first among equals."""
-    written = np.fromiter((memory.written for memory in memories), dtype=np.int64, count=len(memories))
-    return [int(i) for i in np.lexsort((written, ranks))]
-
-
-def _lowest_staying(ranks: Floats, gone: dict[int, str], memories: Sequence[MemoryItem]) -> UUID | None:
-    for i in _order(ranks, memories):
-        if i not in gone:
-            return memories[i].id
-    return None
+def _order(ranks: Floats, of_memories: Columns) -> npt.NDArray[np.int64]:
+    """Rows by rank, lowest first, the older first among equals."""
+    return np.lexsort((of_memories["written"], ranks))

@@ -7,6 +7,7 @@ from datetime import datetime
 
 import numpy as np
 
+from memory.engine.columns import columns
 from memory.engine.types import Floats, MemoryItem
 
 
@@ -17,4 +18,4 @@ class Fifo:
     per_token = False
 
     def rank(self, memories: Sequence[MemoryItem], now: datetime) -> Floats:
-        return np.fromiter((memory.written for memory in memories), dtype=np.float32, count=len(memories))
+        return columns(memories)["written"].astype(np.float32)

@@ -7,6 +7,7 @@ from datetime import datetime
 
 import numpy as np
 
+from memory.engine.columns import columns
 from memory.engine.types import Floats, MemoryItem
 
 
@@ -17,4 +18,4 @@ class Importance:
     per_token = True
 
     def rank(self, memories: Sequence[MemoryItem], now: datetime) -> Floats:
-        return np.fromiter((memory.importance for memory in memories), dtype=np.float32, count=len(memories))
+        return columns(memories)["importance"].astype(np.float32)

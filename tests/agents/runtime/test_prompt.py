@@ -183,9 +183,7 @@ ATTACKS = [
     "line\x85separator\u2028paragraph\u2029vertical\x0btab\x0cform",
     "hidden\U000e0069\U000e0067 text\u200b\u202eturned",
 ]
-texts = st.one_of(
-    st.text(max_size=200), st.lists(st.sampled_from([*ATTACKS, "x", "\n", "<", ">"])).map("".join)
-)
+texts = st.one_of(st.text(max_size=200), st.lists(st.sampled_from([*ATTACKS, "x", "\n", "<", ">"])).map("".join))
 
 
 @given(st.lists(st.tuples(texts, texts), min_size=1, max_size=4))
@@ -200,9 +198,7 @@ def test_no_memory_can_close_the_block_or_begin_a_line_of_it(pairs: list[tuple[s
     assert not re.search("[\u200b\u202a-\u202e\U000e0000-\U000e007f]", "".join(inside))
 
 
-words = st.lists(
-    st.sampled_from(["word", "\n", "日本語", FAMILY, "1234567", "!", "antidisestablishment"]), max_size=80
-)
+words = st.lists(st.sampled_from(["word", "\n", "日本語", FAMILY, "1234567", "!", "antidisestablishment"]), max_size=80)
 turns = st.builds(PastTurn, words.map(" ".join), words.map(" ".join))
 
 

@@ -90,7 +90,8 @@ def test_words_of_a_script_without_spaces_are_counted_by_terms() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["Where is it", "remind me of Anna's birthday", "and what about Friday", "東京？", "متى الموعد؟", "Is it red"]
+    "text",
+    ["Where is it", "remind me of Anna's birthday", "and what about Friday", "東京？", "متى الموعد؟", "Is it red"],
 )
 def test_asking_cues_are_told(text: str) -> None:
     assert is_asking(text)

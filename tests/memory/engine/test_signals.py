@@ -55,7 +55,9 @@ def test_the_absolute_scores_stay_beside_the_normalised() -> None:
 def test_a_neighbours_score_is_the_neighbours_own() -> None:
     found = compute(
         cue("where?"),
-        candidates([item(0), item(1), item(2)], cosine=[0.1, 0.2, 0.6], lexical=[3, 0, 0], previous=[-1, 0, 1], next=[1, 2, -1]),
+        candidates(
+            [item(0), item(1), item(2)], cosine=[0.1, 0.2, 0.6], lexical=[3, 0, 0], previous=[-1, 0, 1], next=[1, 2, -1]
+        ),
     )
     own, words = column("cosine", found.values), column("lexical", found.values)
     assert column("cosine_previous", found.values) == pytest.approx([0.0, own[0], own[1]])
@@ -97,5 +99,3 @@ def test_texts_that_the_encoder_reads(text: str) -> None:
 @pytest.mark.parametrize("text", ["私の妹はどこ", "где живёт Anna", "أين تسكن أختي", "दिल्ली", "서울", "กรุงเทพ"])
 def test_texts_that_the_encoder_cannot_read(text: str) -> None:
     assert not reads_like_english(text)
-
-

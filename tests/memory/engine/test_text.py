@@ -20,13 +20,11 @@ from memory.engine.text import (
 FAMILY = "👨‍👩‍👧‍👦"
 FLAG = "🇩🇪"
 ANY_TEXT = st.text(st.characters(codec=None), max_size=300)  # surrogates and NUL too
-PROSE = st.lists(
-    st.sampled_from(
-        ["word", "12345", "internationalisation", " ", "\n", ". ", "! ", "。", "東京", "สวัสดี", "नमस्ते", "مرحبا؟ ", FAMILY]
-        + ["```\ncode = 1\n```\n", "~~~\nx\n~~~\n", "```\nnever closed\n", "a" * 400, FAMILY * 60, "e\u0301" * 20]
-    ),
-    max_size=120,
-).map("".join)
+PARTS = [
+    "word", "12345", "internationalisation", " ", "\n", ". ", "! ", "。", "東京", "สวัสดี", "नमस्ते", "مرحبا؟ ", FAMILY,
+    "```\ncode = 1\n```\n", "~~~\nx\n~~~\n", "```\nnever closed\n", "a" * 400, FAMILY * 60, "e\u0301" * 20,
+]  # fmt: skip
+PROSE = st.lists(st.sampled_from(PARTS), max_size=120).map("".join)
 
 
 def graphemes(text: str) -> list[str]:
@@ -119,11 +117,11 @@ def test_a_word_of_emoji_families_keeps_to_the_window() -> None:
     assert "".join(pieces) == FAMILY * 200
 
 
-def test_a_mebibyte_without_a_space_is_split_in_seconds() -> None:
+def test_a_quarter_mebibyte_without_a_space_is_split_in_seconds() -> None:
     started = time.perf_counter()
-    pieces = split_side("x" * 1_048_576)
-    assert "".join(pieces) == "x" * 1_048_576
-    assert time.perf_counter() - started < 30
+    pieces = split_side("x" * 262_144)
+    assert "".join(pieces) == "x" * 262_144
+    assert time.perf_counter() - started < 10
 
 
 @given(st.text(max_size=80), st.integers(1, 40))

@@ -90,9 +90,7 @@ async def test_a_reply_arrives_in_pieces_and_whole(llm: ScriptedLlm) -> None:
     assert "openai-project" not in seen.headers
 
 
-async def test_the_environment_of_the_sdk_is_not_read(
-    llm: ScriptedLlm, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_environment_of_the_sdk_is_not_read(llm: ScriptedLlm, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-someone-else")
     monkeypatch.setenv("OPENAI_ORG_ID", "org-x")
     monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-x")
@@ -143,9 +141,7 @@ async def test_a_listed_model_is_looked_up_again_after_a_refusal(llm: ScriptedLl
         (429, "Wait a minute", True),
     ],
 )
-async def test_a_4xx_is_never_retried_by_itself(
-    llm: ScriptedLlm, status: int, words: str, again: bool
-) -> None:
+async def test_a_4xx_is_never_retried_by_itself(llm: ScriptedLlm, status: int, words: str, again: bool) -> None:
     llm.queue(Script("status", status=status))
     pauses = Pauses()
     result = await ask(backend(llm.base_url, pauses))
@@ -196,9 +192,7 @@ async def test_silence_is_a_timeout_and_not_retried(llm: ScriptedLlm, kind: str)
 
 
 @pytest.mark.parametrize("kind", ["broken", "cut", "malformed", "error"])
-async def test_a_broken_stream_keeps_the_partial_reply_and_is_not_retried(
-    llm: ScriptedLlm, kind: str
-) -> None:
+async def test_a_broken_stream_keeps_the_partial_reply_and_is_not_retried(llm: ScriptedLlm, kind: str) -> None:
     llm.queue(Script(kind, text="a b c d e f", after=3))
     result = await ask(backend(llm.base_url))
     assert result.text == "a b c "
@@ -230,17 +224,13 @@ async def test_a_huge_delta_is_passed_on_in_bounded_pieces(llm: ScriptedLlm) -> 
     llm.queue(Script(text="x" * 100_000))
     pieces = [
         piece
-        async for piece in backend(llm.base_url).stream(
-            [Message("user", "u")], recalled=(), asking=False, max_tokens=9
-        )
+        async for piece in backend(llm.base_url).stream([Message("user", "u")], recalled=(), asking=False, max_tokens=9)
     ]
     assert max(map(len, pieces)) == MAX_DELTA_LETTERS
     assert "".join(pieces) == "x" * 100_000
 
 
-async def test_a_server_that_never_stops_writing_is_stopped(
-    llm: ScriptedLlm, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_server_that_never_stops_writing_is_stopped(llm: ScriptedLlm, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("agents.runtime.llm.openai_compatible.MAX_REPLY_LETTERS", 1_000)
     llm.queue(Script(text="on and on " * 400))
     result = await ask(backend(llm.base_url))
@@ -289,9 +279,7 @@ async def test_cancelling_while_the_server_thinks_ends_at_once(llm: ScriptedLlm)
     await until(llm.requests[0], "disconnected")
 
 
-@pytest.mark.parametrize(
-    "url", ["", "localhost:8000/v1", "ftp://127.0.0.1/v1", "http://", "http://[::bad/v1"]
-)
+@pytest.mark.parametrize("url", ["", "localhost:8000/v1", "ftp://127.0.0.1/v1", "http://", "http://[::bad/v1"])
 async def test_an_address_that_is_none_is_told_without_retry(url: str) -> None:
     pauses = Pauses()
     result = await ask(backend(url, pauses))

@@ -59,9 +59,7 @@ def test_a_users_memory_under_another_name_is_not_taken_for_the_readers_word() -
     assert "Caroline said" in answer("Where is the sister?", caroline)
 
 
-@pytest.mark.parametrize(
-    "question", ["What is my dog called?", "¿Dónde está el perro?", "犬の名前は何ですか?"]
-)
+@pytest.mark.parametrize("question", ["What is my dog called?", "¿Dónde está el perro?", "犬の名前は何ですか?"])
 def test_it_says_plainly_when_it_remembers_nothing(question: str) -> None:
     assert answer(question) in NOTHING
     assert answer(question, TEA) in NOTHING

@@ -209,9 +209,7 @@ def test_a_line_of_four_mebibytes_is_read_and_a_longer_one_refused():
 
 
 def test_ids_that_stand_twice_are_refused_within_a_conversation_only():
-    assert (
-        len(read(HEADER, {"id": "a", "action": "x"}, {"conversation": "c2", "id": "a", "action": "y"})) == 2
-    )
+    assert len(read(HEADER, {"id": "a", "action": "x"}, {"conversation": "c2", "id": "a", "action": "y"})) == 2
     ((line, sentence),) = problems_of(lines({"id": "a", "action": "x"}, {"id": "a", "action": "y"}))
     assert line == 2
     assert "stands twice" in sentence

@@ -200,9 +200,7 @@ def test_the_five_conversations_are_read_whole_and_their_evidence_is_found():
         instants = [side.at for side in sides.values()]
         assert None not in instants
         assert instants == sorted(instants)
-        named = {
-            one for question in sample["qa"] for text in question["evidence"] for one in evidence_ids(text)
-        }
+        named = {one for question in sample["qa"] for text in question["evidence"] for one in evidence_ids(text)}
         assert len(named) > 70
         unresolved |= {(sample["sample_id"], one) for one in named if one not in sides}
     # The file itself names a message that session does not have.

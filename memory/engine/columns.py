@@ -1,0 +1,99 @@
+"""The numbers of many memories as arrays: what a recall or an eviction reads of every memory in a bank.
+
+At 20,000 memories a loop over objects costs more than all arithmetic, so a bank keeps these beside its objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+import regex
+
+from memory.engine.types import MemoryItem, Role
+
+Columns = dict[str, npt.NDArray[Any]]  # every array has one entry a memory
+
+TYPES: dict[str, type[np.generic]] = {
+    "at": np.float64,  # seconds since 1970
+    "tokens": np.int64,
+    "importance": np.float64,
+    "written": np.int64,
+    "position": np.int64,
+    "piece": np.int64,
+    "turn": np.int64,  # by hash: equal turns, equal numbers
+    "speaker": np.int64,  # likewise
+    "question": np.bool_,
+    "assistant": np.bool_,
+    "pinned": np.bool_,
+}
+_QUESTION = regex.compile(r"[?？؟]")
+
+
+def record(item: MemoryItem) -> tuple[Any, ...]:
+    """The numbers of one memory, in the order of `TYPES`."""
+    return (
+        item.at.timestamp(), item.tokens, item.importance, item.written, item.place.position, item.piece,
+        hash(item.turn), hash(item.speaker), bool(_QUESTION.search(item.text)), item.role is Role.ASSISTANT,
+        item.pinned,
+    )  # fmt: skip
+
+
+def empty(size: int) -> Columns:
+    """Columns of `size` memories, all zero."""
+    return {name: np.zeros(size, dtype=kind) for name, kind in TYPES.items()}
+
+
+def put(into: Columns, place: int, item: MemoryItem) -> None:
+    """Write one memory's numbers into its place."""
+    for name, value in zip(TYPES, record(item), strict=True):
+        into[name][place] = value
+
+
+def joined(one: Columns, other: Columns) -> Columns:
+    """Both, one after the other."""
+    return {name: np.concatenate([one[name], other[name]]) for name in TYPES}
+
+
+class Memories(Sequence[MemoryItem]):
+    """Memories with their columns at hand. `items` may hold more: `rows` says which of them, in which order."""
+
+    def __init__(self, items: Sequence[MemoryItem | None], rows: npt.NDArray[np.int64], numbers: Columns) -> None:
+        self._items, self._rows = items, rows
+        self.numbers = numbers
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, index: int) -> MemoryItem: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[MemoryItem]: ...
+
+    def __getitem__(self, index: int | slice) -> MemoryItem | list[MemoryItem]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        item = self._items[self._rows[index]]
+        assert item is not None
+        return item
+
+    def with_others(self, others: Sequence[MemoryItem]) -> Memories:
+        """These memories, and the others after them."""
+        if not others:
+            return self
+        more = np.arange(len(self._items), len(self._items) + len(others))
+        numbers = joined(self.numbers, columns(others))
+        return Memories([*self._items, *others], np.concatenate([self._rows, more]), numbers)
+
+
+def columns(memories: Sequence[MemoryItem]) -> Columns:
+    """The columns of any memories, (N,) each: those at hand, else read off one by one."""
+    if isinstance(memories, Memories):
+        return memories.numbers
+    out = empty(len(memories))
+    for place, item in enumerate(memories):
+        put(out, place, item)
+    return out

@@ -1,0 +1,101 @@
+"""Every page says what the browser may run, and holds itself to it."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from django.test import Client
+
+from agora_web.accounts.models import User
+from tests.flows.test_canary import PLAIN
+from tests.scenes import PASSWORD, begin, make_agent
+
+pytestmark = pytest.mark.django_db
+
+ALLOWED = {
+    "default-src": "'self'", "script-src": "'self'", "style-src": "'self'", "img-src": "'self' data:",
+    "connect-src": "'self'", "object-src": "'none'", "base-uri": "'none'", "form-action": "'self'",
+    "frame-ancestors": "'none'",
+}  # fmt: skip
+
+
+class Inline(HTMLParser):
+    """Collects what the policy forbids in a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.found += [f"{tag} {name}" for name in given if name == "style" or name.startswith("on")]
+        if tag == "style" or (tag == "script" and "src" not in given and given.get("type") != "application/json"):
+            self.found.append(tag)
+        self.found += [
+            f"{tag} {value}" for name, value in attrs
+            if name in ("src", "href", "action") and re.match(r"(?:https?:)?//|javascript:", value or "")
+        ]  # fmt: skip
+
+
+def inline_of(page: str) -> list[str]:
+    parser = Inline()
+    parser.feed(page)
+    return parser.found
+
+
+def policy_of(header: str) -> dict[str, str]:
+    return dict(part.strip().split(" ", 1) for part in header.split(";") if part.strip())
+
+
+@pytest.fixture
+def root() -> Client:
+    client = Client()
+    scribe = make_agent()
+    person = User.objects.get(email="root@example.org")
+    client.force_login(person)
+    client.conversation = begin(person, scribe).pk  # type: ignore[attr-defined]
+    client.agent = scribe.pk  # type: ignore[attr-defined]
+    return client
+
+
+def test_every_page_carries_the_policy_signed_in_or_out(root: Client) -> None:
+    extra = [f"chat/{root.conversation}/", f"agents/{root.agent}/", "no/such/page/", "api/agents/"]  # type: ignore[attr-defined]
+    for client, paths in ((root, PLAIN), (Client(), [path for path in PLAIN if not path.startswith("admin/")])):
+        for path in [*paths, *extra]:
+            response = client.get(f"/{path}")
+            assert response.status_code < 500, path
+            assert policy_of(response["Content-Security-Policy"]) == ALLOWED, path
+            assert response["X-Frame-Options"] == "DENY"
+            assert response["X-Content-Type-Options"] == "nosniff"
+
+
+def test_no_page_of_ours_breaks_the_policy_itself(root: Client) -> None:
+    extra = [f"chat/{root.conversation}/", f"agents/{root.agent}/", "no/such/page/"]  # type: ignore[attr-defined]
+    seen = 0
+    for client in (root, Client()):
+        for path in [*PLAIN, *extra]:
+            if path.startswith("admin/"):  # Django's own pages
+                continue
+            page = client.get(f"/{path}", follow=True)
+            if page["Content-Type"].startswith("text/html"):
+                assert inline_of(page.content.decode()) == [], path
+                seen += 1
+    assert seen > 20
+
+
+def test_error_pages_keep_to_the_policy_too(root: Client) -> None:
+    refused = Client(enforce_csrf_checks=True).post("/accounts/login/", {})
+    forbidden = Client()
+    forbidden.force_login(User.objects.create_user("plain@example.org", PASSWORD))
+    for response, status in ((refused, 403), (forbidden.get("/agents/"), 403), (root.get("/nowhere/"), 404)):
+        assert response.status_code == status
+        assert policy_of(response["Content-Security-Policy"]) == ALLOWED
+        assert inline_of(response.content.decode()) == []
+
+
+def test_the_check_would_see_what_is_forbidden() -> None:
+    assert inline_of('<p style="x"><a onclick="y"><script>z</script><style></style><img src="//cdn.example/a">') == [
+        "p style", "a onclick", "script", "style", "img //cdn.example/a"
+    ]  # fmt: skip

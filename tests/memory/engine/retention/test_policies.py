@@ -1,0 +1,155 @@
+"""What every retention policy promises, and what each adds."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory.engine.retention import POLICIES, Eviction, RetentionPolicy, choose_evictions
+from memory.engine.types import BankError, Budget, MemoryItem
+from tests.memory.engine.toy_bank import NOON, item, memory_id
+
+every_policy = pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES.keys())
+
+
+@st.composite
+def banks(draw: Any) -> tuple[list[MemoryItem], Budget]:
+    """Memories of any size and worth, in any order, some pinned, and a budget that the pinned ones fit."""
+    made = draw(
+        st.lists(st.tuples(st.integers(0, 60), st.floats(0, 1, width=32), st.booleans()), min_size=0, max_size=25)
+    )
+    items = [
+        item(i, tokens=tokens, importance=importance, pinned=pinned and i % 3 == 0)
+        for i, (tokens, importance, pinned) in enumerate(made)
+    ]
+    pinned_tokens = sum(one.tokens for one in items if one.pinned)
+    pinned = sum(one.pinned for one in items)
+    budget = Budget(pinned + draw(st.integers(0, 25)), pinned_tokens + draw(st.integers(0, 400)))
+    return draw(st.permutations(items)), budget
+
+
+def stay(items: Sequence[MemoryItem], gone: Sequence[Eviction]) -> list[MemoryItem]:
+    left = {eviction.memory for eviction in gone}
+    return [one for one in items if one.id not in left]
+
+
+def by_rank(items: Sequence[MemoryItem], policy: RetentionPolicy) -> list[MemoryItem]:
+    ranks = policy.rank(items, NOON)
+    return [items[int(i)] for i in np.lexsort(([one.written for one in items], ranks))]
+
+
+@every_policy
+@given(case=banks())
+@settings(max_examples=60, deadline=None)
+def test_both_budgets_hold_and_pinned_memories_stay(
+    policy: RetentionPolicy, case: tuple[list[MemoryItem], Budget]
+) -> None:
+    items, budget = case
+    gone = choose_evictions(items, budget, policy, NOON)
+    kept = stay(items, gone)
+    assert len(kept) <= budget.memories
+    assert sum(one.tokens for one in kept) <= budget.tokens
+    assert {one.id for one in items if one.pinned} <= {one.id for one in kept}
+    assert len({eviction.memory for eviction in gone}) == len(gone)
+
+
+@every_policy
+@given(case=banks())
+@settings(max_examples=60, deadline=None)
+def test_no_more_leave_than_must(policy: RetentionPolicy, case: tuple[list[MemoryItem], Budget]) -> None:
+    """With the last one that left back in, the bank would be over its budget."""
+    items, budget = case
+    gone = choose_evictions(items, budget, policy, NOON)
+    if not gone:
+        return
+    kept = stay(items, gone[:-1])
+    assert len(kept) > budget.memories or sum(one.tokens for one in kept) > budget.tokens
+
+
+@every_policy
+@given(case=banks(), shuffled=st.randoms())
+@settings(max_examples=60, deadline=None)
+def test_the_same_memories_in_any_order_lose_the_same(
+    policy: RetentionPolicy, case: tuple[list[MemoryItem], Budget], shuffled: Any
+) -> None:
+    items, budget = case
+    again = list(items)
+    shuffled.shuffle(again)
+    assert choose_evictions(items, budget, policy, NOON) == choose_evictions(again, budget, policy, NOON)
+
+
+@every_policy
+@given(case=banks())
+@settings(max_examples=60, deadline=None)
+def test_of_too_many_memories_the_lowest_ranked_leave(
+    policy: RetentionPolicy, case: tuple[list[MemoryItem], Budget]
+) -> None:
+    items, budget = case
+    gone = choose_evictions(items, Budget(budget.memories, 10**9), policy, NOON)
+    free = [one.id for one in by_rank(items, policy) if not one.pinned] if items else []
+    assert [eviction.memory for eviction in gone] == free[: len(gone)]
+    assert {eviction.over for eviction in gone} <= {"memories"}
+
+
+@every_policy
+def test_what_fits_is_left_alone(policy: RetentionPolicy) -> None:
+    items = [item(i, tokens=10) for i in range(3)]
+    assert choose_evictions(items, Budget(3, 30), policy, NOON) == []
+    assert choose_evictions([], Budget(0, 0), policy, NOON) == []
+
+
+@every_policy
+def test_an_eviction_tells_its_score_and_what_was_kept_instead(policy: RetentionPolicy) -> None:
+    items = [item(0, importance=0.1), item(1, importance=0.2), item(2, importance=0.3)]
+    gone = choose_evictions(items, Budget(2, 1000), policy, NOON)
+    assert gone == [Eviction(memory_id(0), float(policy.rank(items, NOON)[0]), "memories", memory_id(1))]
+
+
+@every_policy
+def test_when_all_must_leave_nothing_was_kept_instead(policy: RetentionPolicy) -> None:
+    assert [gone.instead for gone in choose_evictions([item(0), item(1)], Budget(0, 0), policy, NOON)] == [None, None]
+
+
+@every_policy
+@pytest.mark.parametrize("budget", [Budget(1, 1000), Budget(10, 15)])
+def test_pinned_memories_that_fill_the_bank_are_refused_with_the_cure(policy: RetentionPolicy, budget: Budget) -> None:
+    items = [item(0, tokens=10, pinned=True), item(1, tokens=10, pinned=True), item(2, tokens=10)]
+    with pytest.raises(BankError, match="Unpin some"):
+        choose_evictions(items, budget, policy, NOON)
+
+
+@every_policy
+def test_a_policy_is_found_by_its_name(policy: RetentionPolicy) -> None:
+    assert POLICIES[policy.name] is policy
+
+
+def test_fifo_lets_the_oldest_go_first_whatever_their_worth_and_length() -> None:
+    items = [item(i, importance=1 - i / 10, tokens=5 + 10 * i) for i in range(5)]
+    gone = choose_evictions(items[::-1], Budget(3, 10**6), POLICIES["fifo"], NOON)
+    assert [eviction.memory for eviction in gone] == [memory_id(0), memory_id(1)]
+    over_tokens = choose_evictions(items[::-1], Budget(5, 100), POLICIES["fifo"], NOON)
+    assert [(eviction.memory, eviction.over) for eviction in over_tokens] == [
+        (memory_id(0), "tokens"), (memory_id(1), "tokens"), (memory_id(2), "tokens"),
+    ]  # fmt: skip
+
+
+def test_fifo_tells_neighbours_apart_after_many_million_events() -> None:
+    items = [item(i, written=2**24 + i) for i in range(4)]
+    gone = choose_evictions(items[::-1], Budget(1, 10**6), POLICIES["fifo"], NOON)
+    assert [eviction.memory for eviction in gone] == [memory_id(0), memory_id(1), memory_id(2)]
+
+
+def test_importance_lets_the_older_of_equals_go() -> None:
+    items = [item(2, importance=0.5), item(1, importance=0.5), item(0, importance=0.6)]
+    gone = choose_evictions(items, Budget(1, 10**6), POLICIES["importance"], NOON)
+    assert [eviction.memory for eviction in gone] == [memory_id(1), memory_id(2)]
+
+
+def test_importance_counts_worth_by_the_root_of_the_length_when_tokens_run_out() -> None:
+    # .6 / sqrt(100) < .3 / sqrt(9): the long one leaves though it is worth more
+    items = [item(0, tokens=100, importance=0.6), item(1, tokens=9, importance=0.3), item(2, tokens=9, importance=0.3)]
+    gone = choose_evictions(items, Budget(10, 110), POLICIES["importance"], NOON)
+    assert [(eviction.memory, eviction.over) for eviction in gone] == [(memory_id(0), "tokens")]

@@ -140,7 +140,8 @@ def _side(turn: Turn, name: str) -> dict[str, Any]:
 def _error(turn: Turn) -> dict[str, Any] | None:
     if turn.state not in (TurnState.FAILED, TurnState.INTERRUPTED):
         return None
-    return {"code": turn.error_code, "sentence": turn.error_sentence, "retry": turn.error_retry}
+    # by itself nothing that cannot help is tried again; a person, who may have mended the cause, always can
+    return {"code": turn.error_code, "sentence": turn.error_sentence, "retry": True}
 
 
 def _branches(parents: Sequence[UUID]) -> dict[UUID, list[str]]:

@@ -84,8 +84,8 @@ class Life:
 def live(person: User, agent: Agent, word: str) -> Life:
     """Fill every table with rows of `person`, each text with `word` in it. The agent's budget must be 5 memories."""
     conversation, away = begin(person, agent), begin(person, agent)
-    about = ["the harbour", "my sister Vera", "a red bicycle", "Tuesday at noon", "the old library", "walnut bread"]
-    turns = [take_turn(person, conversation, f"{word} concerns {what}.", f"{word} it is.") for what in about]
+    about = ["the harbour", "my sister Vera", "walnut bread"]
+    turns = [take_turn(person, conversation, f"{word} concerns {what}.", f"{word}: {what} it is.") for what in about]
     take_turn(person, away, f"{word} belongs to what is forgotten.")
     with acting_as(person.pk):
         now = timezone.now()

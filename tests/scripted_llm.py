@@ -99,9 +99,7 @@ class ScriptedLlm:
             raise RuntimeError("The scripted LLM did not start.")
         return self
 
-    def __exit__(
-        self, _t: type[BaseException] | None, _e: BaseException | None, _b: TracebackType | None
-    ) -> None:
+    def __exit__(self, _t: type[BaseException] | None, _e: BaseException | None, _b: TracebackType | None) -> None:
         if self._loop is not None and self._stopping is not None:
             self._loop.call_soon_threadsafe(self._stopping.set)
         self._thread.join(10)
@@ -148,9 +146,7 @@ class ScriptedLlm:
         elif self.api_key and seen.headers.get("authorization") != f"Bearer {self.api_key}":
             await _json(writer, 401, {"error": {"message": "Incorrect API key provided: sk-secret"}})
         elif path == "/v1/models":
-            listed = [
-                {"id": name, "object": "model", "created": 0, "owned_by": "tests"} for name in self.models
-            ]
+            listed = [{"id": name, "object": "model", "created": 0, "owned_by": "tests"} for name in self.models]
             await _json(writer, 200, {"object": "list", "data": listed})
         elif path == "/v1/chat/completions":
             await self._chat(seen, writer)
@@ -169,9 +165,7 @@ class ScriptedLlm:
         elif not seen.body.get("stream"):
             message = {"role": "assistant", "content": script.text or _plain_reply(seen.body)}
             choice = {"index": 0, "message": message, "finish_reason": "stop"}
-            await _json(
-                writer, 200, {"id": "c", "object": "chat.completion", "created": 0, "choices": [choice]}
-            )
+            await _json(writer, 200, {"id": "c", "object": "chat.completion", "created": 0, "choices": [choice]})
         else:
             await self._stream(script, seen.body, writer)
 
@@ -228,9 +222,7 @@ def _of_marker(kind: str, argument: str) -> Script:
 def _plain_reply(body: dict[str, Any]) -> str:
     """What the server says when nothing else was asked for: something that shows it got the message."""
     asked = _MARKER.sub("", _last_user(body)).strip()
-    return (
-        f"A scripted reply to {len(body.get('messages', []))} messages, the last of which ends: {asked[-60:]}"
-    )
+    return f"A scripted reply to {len(body.get('messages', []))} messages, the last of which ends: {asked[-60:]}"
 
 
 def _last_user(body: dict[str, Any]) -> str:
@@ -251,17 +243,13 @@ async def _events(script: Script, body: dict[str, Any]) -> AsyncIterator[str]:
     text = "" if script.kind == "empty" else script.text or _plain_reply(body)
     for number, piece in enumerate(_PIECES.findall(text)):
         if script.kind in ("malformed", "error") and number == script.after:
-            yield (
-                '{"choices": [{"delta": ' if script.kind == "malformed" else '{"error": {"message": "oh no"}}'
-            )
+            yield ('{"choices": [{"delta": ' if script.kind == "malformed" else '{"error": {"message": "oh no"}}')
         yield _delta({"content": piece})
     if script.kind == "odd":
         for event in _ODD:
             yield event
     yield _delta({}, "stop")
-    yield json.dumps(
-        {"id": "c", "object": "chat.completion.chunk", "choices": [], "usage": {"total_tokens": 1}}
-    )
+    yield json.dumps({"id": "c", "object": "chat.completion.chunk", "choices": [], "usage": {"total_tokens": 1}})
     yield "[DONE]"
 
 
@@ -287,9 +275,7 @@ _ODD = (
 async def _read_request(reader: asyncio.StreamReader) -> Seen:
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
     method, path, _ = head[0].split(" ", 2)
-    headers = {
-        name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)
-    }
+    headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
     raw = await reader.readexactly(int(headers.get("content-length", 0)))
     body = json.loads(raw) if raw else {}
     return Seen(method, path, headers, body if isinstance(body, dict) else {"scripts": body})

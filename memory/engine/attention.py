@@ -87,10 +87,10 @@ def _fill(
     """Take the passing candidates by weight while they fit; one that is too long does not stop the next."""
     chosen: set[int] = set()
     room, over = limits.tokens, 0
-    for i in order[passing[order]]:
-        tokens = candidates.items[int(i)].tokens
+    best = order[passing[order]]
+    for i, tokens in zip(best.tolist(), columns(candidates.items)["tokens"][best].tolist(), strict=True):
         if len(chosen) < limits.memories and tokens <= room:
-            chosen.add(int(i))
+            chosen.add(i)
             room -= tokens
         else:
             over += 1
@@ -98,9 +98,9 @@ def _fill(
 
 
 def _traced(order: npt.NDArray[np.int64], chosen: set[int]) -> list[int]:
-    best = [int(i) for i in order[:TRACED]]
-    held = set(best)
-    return best + [int(i) for i in order[TRACED:] if int(i) in chosen and int(i) not in held]
+    best: list[int] = order[:TRACED].tolist()
+    further = chosen.difference(best)
+    return best + [i for i in order[TRACED:].tolist() if i in further] if further else best
 
 
 def _row(

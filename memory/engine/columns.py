@@ -76,8 +76,8 @@ class Memories(Sequence[MemoryItem]):
     def __getitem__(self, index: int | slice) -> MemoryItem | list[MemoryItem]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
-        item = self._items[self._rows[index]]
-        assert item is not None
+        item: MemoryItem | None = self._items[int(self._rows[index])]
+        assert item is not None  # `rows` names none that is gone
         return item
 
     def with_others(self, others: Sequence[MemoryItem]) -> Memories:

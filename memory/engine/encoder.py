@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import json
 import threading
 import time
 from collections import OrderedDict
@@ -77,6 +78,12 @@ class SentenceEncoder:
 
     @property
     def space(self) -> Space:
+        """The model's space: read off its files where they say it, so that making a bank need not load the model."""
+        if self._space is None:
+            self._space = _space_of_files(self._name) or self._load_space()
+        return self._space
+
+    def _load_space(self) -> Space:
         self._load()
         assert self._space is not None
         return self._space
@@ -117,6 +124,19 @@ class SentenceEncoder:
             ) from error
         width = model.get_embedding_dimension()
         return model, Space(self._name or PACKAGED, _revision(Path(folder), self._name), int(width or 0))
+
+
+def _space_of_files(name: str) -> Space | None:
+    """The space of a model that lies in a folder with its pooling's configuration; None: load it to know."""
+    folder = Path(name) if name else packaged_folder()
+    try:
+        width = json.loads((folder / "1_Pooling" / "config.json").read_text())["word_embedding_dimension"]
+    except (OSError, ValueError, KeyError):
+        return None
+    later = json.loads((folder / "modules.json").read_text())
+    if any("Dense" in module["type"] for module in later):  # another layer sets the width
+        return None
+    return Space(name or PACKAGED, _revision(folder, name), int(width))
 
 
 def _revision(folder: Path, name: str) -> str:

@@ -172,7 +172,7 @@ async def test_two_tabs_that_send_at_once_get_one_turn_after_the_other(chat: Cha
         await one.tell(LONG)
         names = [str(uuid4()), str(uuid4())]
         await one.say("send", text="Which oasis does the caravan stop at?", client=names[0])
-        await two.say("send", text="Where does the caravan stop, you think?", client=names[1])
+        await two.say("send", text="And thank you for that.", client=names[1])
         turns = [await one.opened(names[0]), await two.opened(names[1])]
         for tab in (one, two):
             await tab.settled(turns)

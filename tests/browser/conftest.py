@@ -84,23 +84,28 @@ def scripted() -> Iterator[ScriptedLlm]:
 
 
 @pytest.fixture(scope="package")
-def agora(
-    chromium: Browser, made_home: FirstStart, scripted: ScriptedLlm, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[RunningAgora]:
+def begun(chromium: Browser, request: pytest.FixtureRequest) -> FirstStart:
+    """The home after its first start; asked for only once there is a browser, since it costs seconds."""
+    made: FirstStart = request.getfixturevalue("made_home")
+    return made
+
+
+@pytest.fixture(scope="package")
+def agora(begun: FirstStart, scripted: ScriptedLlm, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningAgora]:
     """One AGORA for all browser tests; the words of SmolLM come from the scripted server."""
     home = tmp_path_factory.mktemp("browser") / "home"
-    with made_home.agora.copy_of(home, AGORA_LLM_BASE_URL=scripted.base_url) as running:
+    with begun.agora.copy_of(home, AGORA_LLM_BASE_URL=scripted.base_url) as running:
         running.start()
         # The encoder takes its seconds to load; no test shall wait for it.
-        warm = Visitor(running.address, made_home.people[-1]["session"])
+        warm = Visitor(running.address, begun.people[-1]["session"])
         warm.say(warm.begin("Scribe"), "Good morning.", 180)
         yield running
 
 
 @pytest.fixture(scope="package")
-def people(agora: RunningAgora, made_home: FirstStart) -> Iterator[Person]:
+def people(agora: RunningAgora, begun: FirstStart) -> Iterator[Person]:
     """One after the other, so that no test meets what another left behind; the administrator is not among them."""
-    return iter([_person(agora, one) for one in made_home.people[1:]])
+    return iter([_person(agora, one) for one in begun.people[1:]])
 
 
 def _person(agora: RunningAgora, one: dict[str, str]) -> Person:
@@ -114,8 +119,8 @@ def person(people: Iterator[Person], scripted: ScriptedLlm) -> Person:
 
 
 @pytest.fixture
-def administrator(agora: RunningAgora, made_home: FirstStart) -> Person:
-    return _person(agora, made_home.people[0])
+def administrator(agora: RunningAgora, begun: FirstStart) -> Person:
+    return _person(agora, begun.people[0])
 
 
 @pytest.fixture

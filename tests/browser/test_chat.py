@@ -41,7 +41,7 @@ def test_a_fact_told_in_one_conversation_is_recalled_in_the_next_with_its_source
     screen.say("What is my sister Ana allergic to?")
     assert screen.conversation != told_in
     expect(screen.reply).to_contain_text("walnuts")
-    expect(screen.used()).to_contain_text(re.compile(r"Used \d+ memor"))
+    expect(screen.used()).to_contain_text(re.compile(r"Used \d+ (of \d+ recalled )?memor"))
     screen.used().click()
     row = screen.rows().filter(has_text="allergic to walnuts")
     expect(row.locator(".memory-weight .figure")).to_have_text(re.compile(r"^[\d.]+\s?%$"))

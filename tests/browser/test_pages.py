@@ -68,12 +68,12 @@ def test_a_person_signs_up_signs_out_and_in_again(opens: Opens) -> None:
     expect(page.locator(".menu-who")).to_contain_text("Noor A.")
 
 
-def test_the_administrator_signs_in_with_the_printed_password(opens: Opens, made_home: FirstStart) -> None:
+def test_the_administrator_signs_in_with_the_printed_password(opens: Opens, begun: FirstStart) -> None:
     page = opens(None).new_page()
     page.goto("/")
     expect(page).to_have_url(re.compile(r"/accounts/login/\?next=/chat/"))
     page.get_by_label(re.compile("mail", re.IGNORECASE)).fill("admin@agora.localhost")
-    page.get_by_label("Password", exact=True).fill(made_home.password)
+    page.get_by_label("Password", exact=True).fill(begun.password)
     page.get_by_role("button", name="Sign in", exact=True).click()
     expect(page.locator("#conversations li.line").first).to_be_visible()
 

@@ -135,12 +135,13 @@ def client_of(person: User) -> Client:
 def test_every_route_that_takes_an_id_finds_nothing_for_another_person(life: Life, ben: User, chief: User) -> None:
     mine = ids_of(life)
     assert len(TAKING) > 10
-    for (route, names), client in product(TAKING.items(), (client_of(ben), client_of(chief))):
+    asking = [(client_of(ben), METHODS), (client_of(chief), ("get", "post"))]
+    for (route, names), (client, methods) in product(TAKING.items(), asking):
         if names == {"agent_id"}:  # agents are everybody's
             continue
         (name,) = names
         assert name in mine, f"{route}: say in `ids_of` whose ids this route takes"
-        for method in METHODS:
+        for method in methods:
             nothing = shown(ask(client, method, address(route, {name: uuid4()})))
             for key in mine[name]:
                 response = ask(client, method, address(route, {name: key}))
@@ -173,13 +174,13 @@ def test_the_same_routes_answer_their_owner(life: Life) -> None:
 def test_routes_without_ids_show_another_person_nothing(life: Life, ben: User, chief: User, scribe: Agent) -> None:
     asked = ["", f"?q={CANARY}", f"?agent={scribe.pk}&q={CANARY}&state=archived",
              f"?agent={life.bank}&user={life.person}&owner={life.person}"]  # fmt: skip
-    for route, client in product(PLAIN, (client_of(ben), client_of(chief))):
-        for query in asked[: 1 if route.startswith(("admin/", "accounts/")) else None]:
+    ours = [route for route in PLAIN if not route.startswith("admin/")]
+    for route, client in product(ours, (client_of(ben), client_of(chief))):
+        for query in asked[: 1 if route.startswith("accounts/") else None]:
             response = client.get(f"/{route}{query}")
             assert response.status_code < 500, route
-            # a search page repeats what was searched for, and the list of people shows their names: nothing else may
-            said = re.sub(rf"q(=|%3D){CANARY}|value=\"{CANARY}\"|Ana {CANARY}", "", body(response))
-            assert CANARY not in said, f"{route}{query}"
+            # a page of a search repeats what was searched for
+            assert CANARY not in body(response).replace(f"q={CANARY}", ""), f"{route}{query}"
 
 
 @pytest.mark.django_db
@@ -377,7 +378,7 @@ def test_converse_finds_no_conversation_of_another_person(life: Life) -> None:
                  stdout=out)  # fmt: skip
     assert CANARY not in out.getvalue()
     with acting_as(life.person):
-        assert Turn.objects.filter(conversation=life.conversation).count() == 6
+        assert Turn.objects.filter(conversation=life.conversation).count() == 3
 
 
 @pytest.mark.django_db(transaction=True, databases=["default", "owner"])

@@ -60,7 +60,9 @@ def test_a_long_conversation_is_imported_and_its_evidence_is_injected_for_most_q
         Agent.objects.filter(pk=scribe.pk).update(budget_memories=BUDGET, budget_tokens=40_000)
     encoding.encoder().encode(["warm"])
     started = time.perf_counter()
-    call_command("import_conversation", str(file), user=user.email, agent="Scribe", only="conv-42", stdout=io.StringIO())
+    call_command(
+        "import_conversation", str(file), user=user.email, agent="Scribe", only="conv-42", stdout=io.StringIO()
+    )
     seconds = time.perf_counter() - started
     held = evidence_in_bank(user, scribe)
     sample = next(one for one in json.loads(file.read_text()) if one["sample_id"] == "conv-42")

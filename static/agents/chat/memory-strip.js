@@ -23,8 +23,12 @@ function disclosure(className, label, iconName, build, isOpen, onToggle) {
   return [button, panel];
 }
 
+/** What the reply used is told from what recall merely handed on. */
 function usedLabel(recall) {
-  if (recall.injected.length) return say("used", { n: recall.injected.length });
+  const handed = recall.injected.length;
+  const used = recall.injected.filter((row) => row.cited).length;
+  if (used && used < handed) return say("used_of", { n: handed, used });
+  if (handed) return say(used ? "used" : "recalled", { n: handed });
   if (recall.bypassed) return say("bypassed_none");
   return recall.below_floor ? say("used_none_below", { n: recall.below_floor }) : say("used_none");
 }

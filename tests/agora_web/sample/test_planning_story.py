@@ -56,9 +56,7 @@ def test_the_questions_hold_changed_answers_and_four_without_one(questions):
         (5, ["118"]),
     ],
 )
-def test_a_changed_answer_stands_in_its_evidence_and_not_in_what_is_outdated(
-    story, questions, number, figures
-):
+def test_a_changed_answer_stands_in_its_evidence_and_not_in_what_is_outdated(story, questions, number, figures):
     question = questions["questions"][number]
     texts = {turn.external_id: " ".join(side.text for side in turn.sides) for turn in story.turns}
     for figure in figures:

@@ -15,6 +15,12 @@ from memory.engine.text import clean_text
 class AgentForm(forms.ModelForm):  # type: ignore[type-arg]
     """Everything an administrator sets of an agent."""
 
+    base_url = forms.URLField(
+        label=_("Server address"),
+        required=False,
+        assume_scheme="http",  # what a person types without a scheme is mostly a server at home
+        help_text=_("Empty: the server that AGORA_LLM_BASE_URL names, or else the demo model."),
+    )
     policy = forms.ChoiceField(label=_("Retention policy"), choices=[(name, name) for name in POLICIES])
 
     class Meta:
@@ -26,7 +32,6 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]
         widgets = {"persona": forms.Textarea(attrs={"rows": 5})}
         help_texts = {
             "persona": _("What the model is told about itself, before anything else."),
-            "base_url": _("Empty: the server that AGORA_LLM_BASE_URL names, or else the demo model."),
             "model": _("Empty: the first model that the server offers."),
             "small_model": _("Shows at most two memories, right above the question: small models answer best so."),
             "context_tokens": _("How much the model reads in all."),

@@ -168,15 +168,21 @@ def test_a_failed_model_says_what_happened_and_try_again_works(
     expect(screen.last.locator(".observation")).to_contain_text("Are you there?")
 
 
-def test_a_refusal_that_will_not_change_names_the_cure_and_the_message_can_be_sent_anew(
+def test_a_refusal_names_the_cure_and_who_has_mended_it_can_try_again_or_edit(
     screen: ChatScreen, scripted: ScriptedLlm
 ) -> None:
-    scripted.queue(Script("status", status=401), Script(text="Now I am."))
+    scripted.queue(
+        Script("status", status=401), Script(text="Mended."), Script("status", status=401), Script(text="Now I am.")
+    )
     screen.begin("SmolLM")
     screen.write("Are you there?")
     screen.wait_for("failed")
     expect(screen.last.locator(".turn-notice")).to_contain_text("AGORA_LLM_API_KEY")
-    expect(screen.last.locator(".try-again")).to_have_count(0)
+    screen.last.get_by_role("button", name="Try again").click()
+    screen.wait_for("done")
+    expect(screen.reply).to_have_text("Mended.")
+    screen.write("And now?")
+    screen.wait_for("failed")
     screen.last.get_by_role("button", name="Edit and send again").click()
     screen.last.get_by_role("button", name="Send again").click()
     expect(screen.reply).to_have_text("Now I am.")

@@ -22,7 +22,7 @@ from memory.services.imports import import_trajectory
 from memory.tenancy import acting_as
 
 PERSON, AGENT = "Alex", "Scribe"
-TURNS_A_CONVERSATION = 500
+TURNS_A_CONVERSATION = 5_000  # an import reads its bank anew: few are quicker
 EXEMPLARS = 128
 SPREAD = 0.8  # length of the noise beside a unit vector: neighbours lie at a cosine of about .6
 

@@ -24,4 +24,8 @@ class Migration(migrations.Migration):
             name="policy",
             field=models.CharField(default="importance", max_length=120, verbose_name="retention policy"),
         ),
+        # on the way back a name that the narrower column cannot hold gives way to the usual policy
+        migrations.RunSQL(
+            migrations.RunSQL.noop, "UPDATE agents_agent SET policy = 'importance' WHERE length(policy) > 40"
+        ),
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -80,10 +81,9 @@ def _checked(configuration: BankConfiguration) -> None:
 
 def _configured(writer: LedgerWriter, configuration: BankConfiguration, now: datetime) -> None:
     """Events carry what is not the usual: an old ledger, which has neither, says the same."""
-    unit = policy_named(configuration.policy).unit
+    unusual: dict[str, Any] = {"evict_at": configuration.evict_at, "unit": policy_named(configuration.policy).unit}
+    usual = {"evict_at": 1.0, "unit": DAY}
     writer.add(
-        Kind.CONFIGURED, None, now, memories=configuration.budget_memories, tokens=configuration.budget_tokens,
-        policy=configuration.policy,
-        **({"evict_at": configuration.evict_at} if configuration.evict_at != 1 else {}),
-        **({"unit": unit} if unit != DAY else {}),
+        Kind.CONFIGURED, None, now, None, memories=configuration.budget_memories, tokens=configuration.budget_tokens,
+        policy=configuration.policy, **{name: value for name, value in unusual.items() if value != usual[name]},
     )  # fmt: skip

@@ -77,7 +77,7 @@ def _part(text: str) -> tuple[str, dict[str, str]]:
 
 def _settings(policy: type[Any], given: dict[str, str]) -> dict[str, Any]:
     """The given words as numbers of the kinds that the policy wants."""
-    known: dict[str, type[int] | type[float]] = {field.name: type(field.default) for field in parameters(policy)}
+    known: dict[str, Any] = {field.name: type(field.default) for field in parameters(policy)}
     out: dict[str, Any] = {}
     for name, word in given.items():
         if name not in known:

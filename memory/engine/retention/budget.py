@@ -73,4 +73,5 @@ def _per_token(ranks: Floats, sizes: npt.NDArray[np.int64], turn: npt.NDArray[np
 
 def _order(ranks: Floats, spared: Flags, of_memories: Columns) -> npt.NDArray[np.int64]:
     """Rows by rank, lowest first, the older first among equals; what is spared after all else."""
-    return np.lexsort((of_memories["written"], ranks, spared))
+    keys = (of_memories["written"], ranks)
+    return np.lexsort((*keys, spared) if spared.any() else keys)

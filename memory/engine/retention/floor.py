@@ -40,7 +40,7 @@ class Floor(Wrapper):
         of_memories = columns(memories)
         out = np.zeros(len(memories), dtype=np.bool_)
         sides: set[tuple[int, int]] = set()
-        for i in np.argsort(-of_memories["written"], kind="stable").tolist():
+        for i in np.argsort(of_memories["written"], kind="stable")[::-1]:
             sides.add((int(of_memories["turn"][i]), int(of_memories["position"][i])))
             if len(sides) > self.recent:
                 break

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
 
+from memory.engine.columns import columns
 from memory.engine.retention.policy import RetentionPolicy, check_range
 from memory.engine.types import Floats, MemoryItem
 
@@ -24,6 +24,9 @@ class Random(RetentionPolicy):
         check_range(self, "seed", 0, 2**31)
 
     def rank(self, memories: Sequence[MemoryItem], now: datetime) -> Floats:
-        key = self.seed.to_bytes(8, "big")
-        hashed = (hashlib.blake2b(memory.id.bytes, digest_size=8, key=key).digest() for memory in memories)
-        return np.array([int.from_bytes(each, "big") / 2**64 for each in hashed], dtype=np.float32)
+        # splitmix64: every bit of seed and id stirs every bit of the rank
+        mixed = columns(memories)["chance"] ^ np.uint64((self.seed + 1) * 0x9E3779B97F4A7C15 % 2**64)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+        mixed ^= mixed >> np.uint64(31)
+        return np.asarray(mixed / 2.0**64, dtype=np.float32)

@@ -15,7 +15,7 @@ from memory.engine.types import Floats, MemoryItem
 
 @dataclass(frozen=True)
 class Random(RetentionPolicy):
-    """Ranks by a hash of seed and memory id: a replay of the same bank loses the same memories."""
+    """Ranks by a mix of seed and memory id: a replay of the same bank loses the same memories."""
 
     kind = "random"
     seed: int = 0

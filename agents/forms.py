@@ -8,8 +8,9 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from agents.models import Agent
-from memory.engine.retention import POLICIES
+from memory.engine.retention import POLICIES, PolicyError, policy_named
 from memory.engine.text import clean_text
+from memory.models import LEAST_EVICT_AT
 
 
 class AgentForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -21,16 +22,23 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]
         assume_scheme="http",  # what a person types without a scheme is mostly a server at home
         help_text=_("Empty: the server that AGORA_LLM_BASE_URL names, or else the demo model."),
     )
-    policy = forms.ChoiceField(label=_("Retention policy"), choices=[(name, name) for name in POLICIES])
+    evict_at = forms.FloatField(
+        label=_("Evicts at this share of the budget"), required=False, initial=1.0, min_value=LEAST_EVICT_AT,
+        max_value=1,
+        help_text=_("From 0.5 to 1. Under 1 the rest stays free for what a person restores or takes back."),
+    )  # fmt: skip
 
     class Meta:
         model = Agent
         fields = [
             "name", "description", "persona", "backend", "base_url", "model", "small_model", "context_tokens",
-            "reply_tokens", "budget_memories", "budget_tokens", "policy", "recall_tokens", "recall_archive", "active",
+            "reply_tokens", "budget_memories", "budget_tokens", "policy", "evict_at", "recall_tokens", "recall_archive",
+            "active",
         ]  # fmt: skip
         widgets = {"persona": forms.Textarea(attrs={"rows": 5})}
         help_texts = {
+            "policy": _("What leaves first: %(policies)s; before it chains+ or floor+, as in %(example)s.")
+            % {"policies": ", ".join(POLICIES), "example": "chains+floor(recent=6)+importance"},
             "persona": _("What the model is told about itself, before anything else."),
             "model": _("Empty: the first model that the server offers."),
             "small_model": _("Shows at most two memories, right above the question: small models answer best so."),
@@ -39,6 +47,18 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]
             "recall_tokens": _("How much of a prompt recalled memories may take."),
             "recall_archive": _("Looks through archived memories too at each turn."),
         }
+
+    def clean_policy(self) -> str:
+        """The policy in its one spelling, or the sentence that says what is wrong with it."""
+        try:
+            return policy_named(self.cleaned_data["policy"]).name
+        except PolicyError as error:
+            raise forms.ValidationError(error.sentence) from error
+
+    def clean_evict_at(self) -> float:
+        """All of the budget where nothing is said."""
+        share: float | None = self.cleaned_data["evict_at"]
+        return 1.0 if share is None else share
 
     def clean(self) -> dict[str, Any]:
         """Texts without what no database holds; a reply must leave room for a prompt."""

@@ -10,7 +10,8 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from memory.models import Bank
+from memory.engine.retention import NAME_LENGTH
+from memory.models import LEAST_EVICT_AT, Bank
 
 
 class Backend(models.TextChoices):
@@ -43,7 +44,11 @@ class Agent(models.Model):
     budget_tokens = models.PositiveIntegerField(
         _("bank budget in tokens"), default=40_000, validators=[MinValueValidator(500), MaxValueValidator(50_000_000)]
     )
-    policy = models.CharField(_("retention policy"), max_length=40, default="importance")
+    policy = models.CharField(_("retention policy"), max_length=NAME_LENGTH, default="importance")
+    evict_at = models.FloatField(
+        _("evicts at this share of the budget"), default=1.0,
+        validators=[MinValueValidator(LEAST_EVICT_AT), MaxValueValidator(1)],
+    )  # fmt: skip
     recall_tokens = models.PositiveIntegerField(
         _("recalled memories in tokens"), default=800, validators=[MinValueValidator(50), MaxValueValidator(100_000)]
     )

@@ -26,6 +26,7 @@ def configuration_of(agent: Agent) -> BankConfiguration:
         policy=agent.policy,
         recall_tokens=agent.recall_tokens,
         recall_archive=agent.recall_archive,
+        evict_at=agent.evict_at,
     )
 
 

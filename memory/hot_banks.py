@@ -149,5 +149,5 @@ def memory_item(row: Memory) -> MemoryItem:
         id=row.pk, text=row.text, role=Role(row.role), speaker=row.speaker, at=row.at, tokens=row.tokens,
         importance=row.importance, turn=row.turn_id or row.pk, side=Side(row.side),
         place=Place(row.place_conversation, row.session, row.position), piece=row.piece, kind=row.kind,
-        pinned=row.pinned, written=row.written_seq,
+        pinned=row.pinned, written=row.written_seq, written_at=row.written_at,
     )  # fmt: skip

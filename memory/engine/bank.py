@@ -5,6 +5,7 @@ Events hold ids and numbers, never text.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -12,13 +13,15 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from memory.engine.types import BankError, Budget, State
+from memory.engine.types import BankError, Budget, MemoryItem, State
+
+DAY = 86_400.0  # seconds
 
 
 class Kind(StrEnum):
     """What can happen to a bank."""
 
-    CONFIGURED = "configured"  # data: memories, tokens, policy
+    CONFIGURED = "configured"  # data: memories, tokens, policy; evict_at and unit where they are not the usual ones
     WRITTEN = "written"  # data: tokens, importance, adapter, turn, side, piece
     TOLD = "told"  # another source of a memory: data: turn, side, how ("retold", "merged"), cosine
     EVICTED = "evicted"  # data: reason, policy, adapter, score, over, instead, budget
@@ -58,6 +61,8 @@ class Mark:
     before: State | None = None  # where a forgotten memory was
     recalls: int = 0
     last_recalled: datetime | None = None
+    written_at: datetime | None = None
+    strength: float = 1.0  # grows at each recall by tanh(t/2), t in the bank's unit of time
 
 
 class BankState:
@@ -67,14 +72,35 @@ class BankState:
         self.seq = 0
         self.budget = Budget(0, 0)
         self.policy = ""
+        self.evict_at = 1.0  # the share of the free budget at which remembering begins to evict
+        self.unit = DAY  # of time, in seconds, for consolidation
         self.marks: dict[UUID, Mark] = {}
         self.held = 0
         self.held_tokens = 0
+        self.pinned = 0
+        self.pinned_tokens = 0
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, BankState) and vars(self) == vars(other)
 
     __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def limit(self) -> Budget:
+        """What remembering fills the bank to."""
+        return self.limit_of(self.budget, self.evict_at)
+
+    def limit_of(self, budget: Budget, evict_at: float) -> Budget:
+        """The pinned memories, and the share `evict_at` of the budget that they leave.
+
+        The rest is room for what a person restores or takes back: it pushes nothing out at once.
+        """
+        free, tokens = budget.memories - self.pinned, budget.tokens - self.pinned_tokens
+        spare = 1 - evict_at
+        return Budget(
+            budget.memories - math.floor(spare * max(0, free) + 1e-9),
+            budget.tokens - math.floor(spare * max(0, tokens) + 1e-9),
+        )
 
 
 def apply(state: BankState, event: BankEvent) -> BankState:
@@ -85,6 +111,8 @@ def apply(state: BankState, event: BankEvent) -> BankState:
     if event.kind is Kind.CONFIGURED:
         state.budget = Budget(event.data["memories"], event.data["tokens"])
         state.policy = event.data["policy"]
+        state.evict_at = event.data.get("evict_at", 1.0)
+        state.unit = event.data.get("unit", DAY)
     elif event.kind is Kind.RECALLED:
         _recalled(state, event)
     elif event.memory is not None:
@@ -110,11 +138,14 @@ def _count(state: BankState, mark: Mark | None, sign: int) -> None:
     if mark is not None and mark.state is State.HELD:
         state.held += sign
         state.held_tokens += sign * mark.tokens
+        if mark.pinned:
+            state.pinned += sign
+            state.pinned_tokens += sign * mark.tokens
 
 
 def _written(event: BankEvent) -> Mark:
     data = event.data
-    return Mark(State.HELD, data["tokens"], data["importance"], data["adapter"], event.seq)
+    return Mark(State.HELD, data["tokens"], data["importance"], data["adapter"], event.seq, written_at=event.at)
 
 
 def _changed(mark: Mark | None, event: BankEvent) -> Mark:
@@ -149,4 +180,15 @@ def _recalled(state: BankState, event: BankEvent) -> None:
         mark = state.marks.get(memory)
         if mark is None:
             raise BankError(f"Event {event.seq} ({event.kind}) is about a memory that was never written.")
-        state.marks[memory] = replace(mark, recalls=mark.recalls + 1, last_recalled=event.at)
+        before = mark.last_recalled or mark.written_at or event.at
+        t = max(0.0, (event.at - before).total_seconds()) / state.unit
+        strength = mark.strength + math.tanh(t / 2)  # tanh(t/2) = (1 - e^-t) / (1 + e^-t)
+        state.marks[memory] = replace(mark, recalls=mark.recalls + 1, last_recalled=event.at, strength=strength)
+
+
+def as_marked(item: MemoryItem, mark: Mark) -> MemoryItem:
+    """A memory with what the ledger knows of it now."""
+    return replace(
+        item, importance=mark.importance, pinned=mark.pinned, written=mark.written, recalls=mark.recalls,
+        last_recalled=mark.last_recalled, written_at=mark.written_at, strength=mark.strength,
+    )  # fmt: skip

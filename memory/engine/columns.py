@@ -28,7 +28,13 @@ TYPES: dict[str, type[np.generic]] = {
     "question": np.bool_,
     "assistant": np.bool_,
     "pinned": np.bool_,
+    "recalls": np.int64,
+    "touched": np.float64,  # seconds since 1970: last recalled, else written into the bank
+    "strength": np.float64,
+    "chance": np.uint64,  # the lower half of the id, which says nothing of the memory
 }
+OF_MARK = ("importance", "pinned", "written", "recalls", "touched", "strength")  # what events change of a held memory
+_LOWER_HALF = 2**64 - 1
 _QUESTION = regex.compile(r"[?？؟]")
 
 
@@ -37,7 +43,8 @@ def record(item: MemoryItem) -> tuple[Any, ...]:
     return (
         item.at.timestamp(), item.tokens, item.importance, item.written, item.place.position, item.piece,
         hash(item.turn), hash(item.speaker), bool(_QUESTION.search(item.text)), item.role is Role.ASSISTANT,
-        item.pinned,
+        item.pinned, item.recalls, item.touched.timestamp(), item.strength,
+        item.id.int & _LOWER_HALF,
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from uuid import UUID
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from memory.engine import bank
 from memory.engine.bank import BankEvent, BankState, Kind
-from memory.engine.columns import Columns, Memories, columns, empty, joined, put
+from memory.engine.columns import OF_MARK, TYPES, Columns, Memories, columns, empty, joined, put, record
 from memory.engine.lexical import LexicalIndex, terms
 from memory.engine.signals import Candidates
 from memory.engine.types import BankError, Cue, Floats, MemoryItem, State
@@ -187,16 +187,10 @@ class HotBank:
             return
         item = self._items[slot]
         assert item is not None
-        self._items[slot] = item = replace(
-            item,
-            importance=mark.importance,
-            pinned=mark.pinned,
-            written=mark.written,
-            recalls=mark.recalls,
-            last_recalled=mark.last_recalled,
-        )
-        for name in ("importance", "pinned", "written"):
-            self._columns[name][slot] = getattr(item, name)
+        self._items[slot] = item = bank.as_marked(item, mark)
+        numbers = dict(zip(TYPES, record(item), strict=True))
+        for name in OF_MARK:
+            self._columns[name][slot] = numbers[name]
 
     def _arranged(self) -> tuple[Indices, Indices, Indices]:
         """Slots in use, and for each (as rows among them) the sides just before and after it in its session."""

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from memory.engine import bank
 from memory.engine.adapter import Adapter
 from memory.engine.bank import BankEvent, Kind
 from memory.engine.features import Context, features, negations
@@ -15,7 +16,7 @@ from memory.engine.hot import HotBank
 from memory.engine.lexical import terms
 from memory.engine.retention import RetentionPolicy, choose_evictions
 from memory.engine.text import count_tokens
-from memory.engine.types import Floats, MemoryItem, NewSide
+from memory.engine.types import Budget, Floats, MemoryItem, NewSide
 
 NEAR_DUPLICATE = 0.95
 
@@ -81,31 +82,47 @@ class Planner:
         self._write(side, words, context, cosine)
 
     def evict(self) -> dict[bytes, MemoryItem]:
-        """Bring the bank, with what was planned so far, under its budget; returns what leaves, by content."""
+        """Bring the bank, with what was planned so far, under its limit; returns what leaves, by content.
+
+        First goes what the policy turns away at the door, then what there is no room for.
+        """
         state = self._hot.state
         more = {write.item.id: write.item for write in self.plan.writes}
-        more |= {item.id: item for item in self._back.values()}
+        out: list[UUID] = []
+        for item in self._refused(list(more.values())):
+            self._evicted(item.id, "threshold", item.importance, "", None, state.budget)
+            out.append(more.pop(item.id).id)
+        for item in self._back.values():
+            mark = state.marks.get(item.id)  # none where it came and went in this very plan
+            more[item.id] = item if mark is None else bank.as_marked(item, mark)
+        limit = state.limit
         held_tokens = state.held_tokens + sum(item.tokens for item in more.values())
-        if state.held + len(more) <= state.budget.memories and held_tokens <= state.budget.tokens:
-            return {}
-        held = self._hot.memories().with_others(list(more.values()))
-        evictions = choose_evictions(held, state.budget, self._policy, self._now)
-        for eviction in evictions:
-            self.event(
-                Kind.EVICTED,
-                eviction.memory,
-                reason="budget",
-                policy=self._policy.name,
-                adapter=self._adapter.version,
-                score=round(eviction.score, 6),
-                over=eviction.over,
-                instead=str(eviction.instead) if eviction.instead else None,
-                budget=[state.budget.memories, state.budget.tokens],
-            )
+        if state.held + len(more) > limit.memories or held_tokens > limit.tokens:
+            held = self._hot.memories().with_others(list(more.values()))
+            for eviction in choose_evictions(held, limit, self._policy, self._now):
+                self._evicted(eviction.memory, "budget", eviction.score, eviction.over, eviction.instead, limit)
+                out.append(eviction.memory)
+        return self._by_contents(out)
+
+    def _refused(self, written: Sequence[MemoryItem]) -> list[MemoryItem]:
+        refused = self._policy.refused(written) if written else ()
+        return [item for item, no in zip(written, refused, strict=True) if no]
+
+    def _evicted(
+        self, memory: UUID, reason: str, score: float, over: str, instead: UUID | None, limit: Budget
+    ) -> None:  # fmt: skip
+        self.event(
+            Kind.EVICTED, memory, reason=reason, policy=self._policy.name, adapter=self._adapter.version,
+            score=round(score, 6), over=over, instead=str(instead) if instead else None,
+            budget=[limit.memories, limit.tokens],
+        )  # fmt: skip
+
+    def _by_contents(self, memories: Sequence[UUID]) -> dict[bytes, MemoryItem]:
         content_of = {memory: content for content, memory in self._by_content.items()}
+        planned = {write.item.id: write.item for write in self.plan.writes} | self._back
         gone: dict[bytes, MemoryItem] = {}
-        for memory in (eviction.memory for eviction in evictions):
-            item = more.get(memory) or self._hot.get(memory)
+        for memory in memories:
+            item = planned.get(memory) or self._hot.get(memory)
             if item is not None:
                 gone[content_of.get(memory) or self._hot.content(memory)] = item
         return gone
@@ -121,7 +138,7 @@ class Planner:
             id=side.id, text=side.text, role=side.role, speaker=side.speaker, at=side.at,
             tokens=count_tokens(side.text), importance=round(self._adapter.importance.importance(values), 6),
             turn=side.turn, side=side.side, place=side.place, piece=side.piece,
-            written=self._first + len(self.plan.events),
+            written=self._first + len(self.plan.events), written_at=self._now,
         )  # fmt: skip
         self.event(
             Kind.WRITTEN, item.id, tokens=item.tokens, importance=item.importance, adapter=self._adapter.version,

@@ -78,6 +78,13 @@ class MemoryItem:
     written: int = 0  # sequence number of the event that wrote it
     recalls: int = 0
     last_recalled: datetime | None = None
+    written_at: datetime | None = None  # when it came into the bank; `at` is when it was said
+    strength: float = 1.0  # how firmly recalls have fixed it (the policy `decay`)
+
+    @property
+    def touched(self) -> datetime:
+        """When the bank last had to do with it: recalled, else written, else said."""
+        return self.last_recalled or self.written_at or self.at
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,12 @@
 """The tables of memory."""
 
-from memory.models.bank import AdapterVersion, Bank, EncoderSpace, Event
+from memory.models.bank import LEAST_EVICT_AT, AdapterVersion, Bank, EncoderSpace, Event
 from memory.models.conversation import Conversation, Turn, TurnState
 from memory.models.job import Job, JobState
 from memory.models.memory import Memory, MemorySource, Posting
 from memory.models.recall import Recall
 
 __all__ = [
-    "AdapterVersion", "Bank", "Conversation", "EncoderSpace", "Event", "Job", "JobState", "Memory", "MemorySource",
-    "Posting", "Recall", "Turn", "TurnState",
+    "LEAST_EVICT_AT", "AdapterVersion", "Bank", "Conversation", "EncoderSpace", "Event", "Job", "JobState", "Memory",
+    "MemorySource", "Posting", "Recall", "Turn", "TurnState",
 ]  # fmt: skip

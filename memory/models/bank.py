@@ -9,6 +9,10 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from memory.engine.retention import NAME_LENGTH
+
+LEAST_EVICT_AT = 0.5
+
 
 class EncoderSpace(models.Model):
     """A frozen encoder's vector space. Vectors of two spaces never meet in one sum."""
@@ -48,7 +52,11 @@ class Bank(models.Model):
     budget_tokens = models.PositiveIntegerField(
         _("budget in tokens"), default=40_000, validators=[MinValueValidator(500), MaxValueValidator(50_000_000)]
     )
-    policy = models.CharField(_("retention policy"), max_length=40, default="importance")
+    policy = models.CharField(_("retention policy"), max_length=NAME_LENGTH, default="importance")
+    evict_at = models.FloatField(
+        _("share of the budget at which it evicts"), default=1.0,
+        validators=[MinValueValidator(LEAST_EVICT_AT), MaxValueValidator(1)],
+    )  # fmt: skip
     recall_tokens = models.PositiveIntegerField(default=800)
     recall_archive = models.BooleanField(default=False)
     last_seq = models.PositiveBigIntegerField(default=0)

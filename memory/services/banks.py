@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -11,10 +12,10 @@ from django.utils.translation import gettext as _
 
 from memory.adapters import register_serving_adapter
 from memory.encoding import encoder
-from memory.engine.bank import Kind
-from memory.engine.retention import POLICIES
-from memory.engine.types import BankError, Budget, State
-from memory.models import Bank, EncoderSpace
+from memory.engine.bank import DAY, Kind
+from memory.engine.retention import policy_named
+from memory.engine.types import BankError, Budget
+from memory.models import LEAST_EVICT_AT, Bank, EncoderSpace
 from memory.services.ledger import LedgerWriter, writing
 from memory.services.memories import evict_to_budget
 
@@ -32,11 +33,13 @@ class BankConfiguration:
     policy: str
     recall_tokens: int
     recall_archive: bool
+    evict_at: float = 1.0  # remembering fills this share of the budget that pinned memories leave
 
 
 @transaction.atomic
 def create_bank(*, owner_id: UUID, name: str, configuration: BankConfiguration, now: datetime) -> Bank:
     """Make an empty bank in the space of the present encoder; its first event is its configuration."""
+    _checked(configuration)
     space = encoder().space
     row, _made = EncoderSpace.objects.get_or_create(
         model=space.model, revision=space.revision, defaults={"width": space.width}
@@ -52,25 +55,35 @@ def create_bank(*, owner_id: UUID, name: str, configuration: BankConfiguration, 
 def configure_bank(bank_id: UUID, configuration: BankConfiguration, *, now: datetime) -> None:
     """Change a bank's budget, policy and reading; what no longer fits is evicted at once.
 
-    Raises `BankRefused` when the pinned memories alone would not fit, or the policy is unknown.
+    Raises `BankRefused` when the pinned memories alone would not fit, and `BankError` when no policy is named so.
     """
-    if configuration.policy not in POLICIES:
-        raise BankRefused(_("There is no retention policy “%(name)s”.") % {"name": configuration.policy})
+    _checked(configuration)
     with writing(bank_id) as writer:
-        pinned = [m for m in writer.hot.state.marks.values() if m.state is State.HELD and m.pinned]
-        tokens = sum(mark.tokens for mark in pinned)
-        if len(pinned) >= configuration.budget_memories or tokens >= configuration.budget_tokens:
+        state = writer.hot.state
+        if state.pinned >= configuration.budget_memories or state.pinned_tokens >= configuration.budget_tokens:
             raise BankRefused(_("The pinned memories alone would not fit. Unpin some first."))
-        before = (writer.hot.state.budget.memories, writer.hot.state.budget.tokens, writer.hot.state.policy)
-        wanted = (configuration.budget_memories, configuration.budget_tokens, configuration.policy)
+        before = (state.budget.memories, state.budget.tokens, state.policy, state.evict_at)
+        wanted = (
+            configuration.budget_memories, configuration.budget_tokens, configuration.policy, configuration.evict_at
+        )  # fmt: skip
         Bank.objects.filter(pk=bank_id).update(**vars(configuration))
         if before != wanted:
             _configured(writer, configuration, now)
-            evict_to_budget(writer, [], now, budget=Budget(*wanted[:2]), policy=configuration.policy)
+            limit = state.limit_of(Budget(*wanted[:2]), configuration.evict_at)
+            evict_to_budget(writer, [], now, budget=limit, policy=configuration.policy)
+
+
+def _checked(configuration: BankConfiguration) -> None:
+    policy_named(configuration.policy)
+    if not LEAST_EVICT_AT <= configuration.evict_at <= 1:
+        raise BankRefused(_("A bank evicts at half of its budget at the earliest, at all of it at the latest."))
 
 
 def _configured(writer: LedgerWriter, configuration: BankConfiguration, now: datetime) -> None:
+    """Events carry what is not the usual: an old ledger, which has neither, says the same."""
+    unusual: dict[str, Any] = {"evict_at": configuration.evict_at, "unit": policy_named(configuration.policy).unit}
+    usual = {"evict_at": 1.0, "unit": DAY}
     writer.add(
-        Kind.CONFIGURED, None, now, memories=configuration.budget_memories, tokens=configuration.budget_tokens,
-        policy=configuration.policy,
+        Kind.CONFIGURED, None, now, None, memories=configuration.budget_memories, tokens=configuration.budget_tokens,
+        policy=configuration.policy, **{name: value for name, value in unusual.items() if value != usual[name]},
     )  # fmt: skip

@@ -14,8 +14,8 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from memory.encoding import encoder
-from memory.engine.bank import Kind
-from memory.engine.retention import POLICIES, choose_evictions
+from memory.engine.bank import Kind, as_marked
+from memory.engine.retention import choose_evictions, policy_named
 from memory.engine.types import BankError, Budget, State
 from memory.hot_banks import memory_item
 from memory.models import Memory, MemorySource, Recall, Turn
@@ -194,10 +194,10 @@ def evict_to_budget(
     writer: LedgerWriter, back: Sequence[Memory], now: datetime, *, spare: Collection[UUID] = (),
     budget: Budget | None = None, policy: str = "",
 ) -> None:  # fmt: skip
-    """Evict what no longer fits, after memories came `back` (of which `spare` stay) or the budget changed."""
+    """Evict what no longer fits the whole budget, after memories came `back` (of which `spare` stay), or a new one."""
     state = writer.hot.state
-    budget, ranking = budget or state.budget, POLICIES[policy or state.policy]
-    returned = [replace(memory_item(row), pinned=row.pk in spare) for row in back]
+    budget, ranking = budget or state.budget, policy_named(policy or state.policy)
+    returned = [replace(as_marked(memory_item(row), state.marks[row.pk]), pinned=row.pk in spare) for row in back]
     for eviction in choose_evictions([*writer.hot, *returned], budget, ranking, now):
         writer.add(
             Kind.EVICTED, eviction.memory, now, reason="budget", policy=ranking.name,

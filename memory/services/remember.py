@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -19,7 +19,7 @@ from memory.engine.features import Context
 from memory.engine.lexical import terms
 from memory.engine.novel import without_recalled
 from memory.engine.remember import Planner
-from memory.engine.retention import POLICIES
+from memory.engine.retention import policy_named
 from memory.engine.text import content_hash, split_side
 from memory.engine.types import Floats, MemoryItem, NewSide, Place, Role, Side, State
 from memory.hot_banks import memory_item
@@ -76,6 +76,28 @@ def remember_turns(bank_id: UUID, turns: Sequence[Turn], *, now: datetime) -> No
         _remember(writer, turns, pieces, vectors, now)
 
 
+def sides_told(
+    turns: Sequence[TurnToRemember], vectors: Mapping[tuple[UUID, Side, int], Floats]
+) -> dict[UUID, list[tuple[NewSide, Context]]]:
+    """What these turns would tell a bank, by turn; changes nothing. `vectors` at hand, by turn, side and piece, are
+    not computed again."""
+    pieces = {
+        ready.turn.pk: [
+            replace(piece, vector=vectors.get((ready.turn.pk, piece.side, piece.number))) for piece in _pieces(ready)
+        ]
+        for ready in turns
+    }
+    encoded = _encode(pieces)
+    return {
+        ready.turn.pk: [(_new_side(ready.turn, piece, encoded), _context(piece)) for piece in pieces[ready.turn.pk]]
+        for ready in turns
+    }
+
+
+def _context(piece: _Piece) -> Context:
+    return Context(piece.follows_question, piece.place.position == 0, 0.0)
+
+
 def _remember(
     writer: LedgerWriter, turns: Sequence[Turn], pieces: Mapping[UUID, Sequence[_Piece]],
     vectors: Mapping[tuple[UUID, Side, int], Floats], now: datetime,
@@ -83,14 +105,13 @@ def _remember(
     sides = {turn.pk: [_new_side(turn, piece, vectors) for piece in pieces[turn.pk]] for turn in turns}
     told = _already_told(turns)
     archived = _archived(writer.bank, [side.content for found in sides.values() for side in found])
-    policy = POLICIES[writer.hot.state.policy or writer.bank.policy]
+    policy = policy_named(writer.hot.state.policy or writer.bank.policy)
     for turn in turns:
         planner = Planner(writer.hot, serving_adapter(), policy, now)
         planner.follow(writer.next_seq)
         for side, piece in zip(sides[turn.pk], pieces[turn.pk], strict=True):
             if (turn.pk, side.side.value, side.piece) not in told:
-                context = Context(piece.follows_question, side.place.position == 0, 0.0)
-                planner.take(side, context, _still_archived(writer, archived))
+                planner.take(side, _context(piece), _still_archived(writer, archived))
         archived |= planner.evict()  # what leaves in this transaction can be told again in it
         writer.take(planner.plan, turn.pk)
     Turn.objects.filter(pk__in=[turn.pk for turn in turns]).update(remembered=True)

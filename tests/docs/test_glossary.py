@@ -9,7 +9,7 @@ import pytest
 
 from agents.runtime.llm import BACKENDS
 from memory.engine import features, signals
-from memory.engine.retention import POLICIES
+from memory.engine.retention import POLICIES, WRAPPERS
 
 HERE = Path(__file__).resolve().parent.parent.parent
 GLOSSARY = (HERE / "docs" / "glossary.md").read_text()
@@ -22,7 +22,7 @@ def settings_names() -> list[str]:
     return sorted({*names, "AGORA_HOME"})
 
 
-@pytest.mark.parametrize("name", [*POLICIES, *BACKENDS, *signals.NAMES, *features.NAMES])
+@pytest.mark.parametrize("name", [*POLICIES, *WRAPPERS, *BACKENDS, *signals.NAMES, *features.NAMES])
 def test_every_policy_backend_signal_and_feature_is_in_the_glossary(name: str) -> None:
     assert f"`{name}`" in GLOSSARY
 

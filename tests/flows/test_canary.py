@@ -46,7 +46,7 @@ WITHOUT_IDS = {
     "first_run": "settings only",
     "doctor": "settings only; what it writes is its own",
 }
-COMMANDS = {"converse", "import_conversation"}  # tested below, each by name
+COMMANDS = {"converse", "import_conversation", "replay"}  # tested below, each by name
 
 
 def routes(
@@ -379,6 +379,24 @@ def test_converse_finds_no_conversation_of_another_person(life: Life) -> None:
     assert CANARY not in out.getvalue()
     with acting_as(life.person):
         assert Turn.objects.filter(conversation=life.conversation).count() == 3
+
+
+@pytest.mark.django_db(transaction=True, databases=["default", "owner", "worker"])
+def test_replay_finds_no_conversation_of_another_person(life: Life) -> None:
+    ben = make_person("ben@example.org", name="Ben")
+    for conversation in (life.conversation, life.forgotten_conversation, uuid4()):
+        out = StringIO()
+        with pytest.raises(CommandError, match="There is no such conversation") as refusal:
+            call_command("replay", user=ben.email, conversation=conversation, policy=["fifo"], budget=3, json=True,
+                         stdout=out, stderr=out)  # fmt: skip
+        assert CANARY not in out.getvalue() + str(refusal.value)
+    for conversation in (life.forgotten_conversation, uuid4()):  # nor does it show anybody what is forgotten
+        with pytest.raises(CommandError, match="There is no such conversation"):
+            call_command("replay", conversation=conversation, policy=["fifo"], budget=3, stdout=StringIO())
+    for whose in ({"user": "ana@example.org"}, {}):
+        out = StringIO()
+        call_command("replay", conversation=life.conversation, policy=["fifo"], budget=3, stdout=out, **whose)
+        assert CANARY in out.getvalue()  # the same finds its owner's
 
 
 @pytest.mark.django_db(transaction=True, databases=["default", "owner"])

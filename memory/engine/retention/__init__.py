@@ -1,15 +1,18 @@
 """Retention policies: which memories leave first when a bank is over its budget. One small file each.
 
-A policy is found by its name in `POLICIES`; banks name it in their configuration.
+A bank names its policy in its configuration; `policy_named` reads the name (its grammar is in `grammar`).
 """
 
 from __future__ import annotations
 
 from memory.engine.retention.budget import Eviction, choose_evictions
-from memory.engine.retention.fifo import Fifo
-from memory.engine.retention.importance import Importance
-from memory.engine.retention.policy import RetentionPolicy
+from memory.engine.retention.grammar import NAME_LENGTH, RANKING, WRAPPING, policy_named
+from memory.engine.retention.policy import PolicyError, RetentionPolicy
 
-POLICIES: dict[str, RetentionPolicy] = {policy.name: policy for policy in (Fifo(), Importance())}
+POLICIES: dict[str, RetentionPolicy] = {name: policy_named(name) for name in RANKING}
+WRAPPERS: tuple[str, ...] = tuple(WRAPPING)
 
-__all__ = ["POLICIES", "Eviction", "RetentionPolicy", "choose_evictions"]
+__all__ = [
+    "NAME_LENGTH", "POLICIES", "WRAPPERS", "Eviction", "PolicyError", "RetentionPolicy", "choose_evictions",
+    "policy_named",
+]  # fmt: skip

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memory.engine.columns import Columns, columns
-from memory.engine.retention.policy import RetentionPolicy
+from memory.engine.retention.policy import Flags, RetentionPolicy
 from memory.engine.types import BankError, Budget, Floats, MemoryItem
 
 
@@ -30,38 +30,48 @@ def choose_evictions(
 ) -> list[Eviction]:
     """Choose what leaves so that `memories` fit `budget`: lowest rank first, pinned ones never.
 
-    Too many memories: by rank. Too many tokens: by rank per token^0.5 where ranks are values (notes on measured
-    retention), so that one long memory does not push out three short ones of equal worth. Raises `BankError` when
-    the pinned memories alone exceed the budget.
+    What the policy spares leaves after all else; where it keeps turns whole, the others of a turn leave with the first,
+    so that more may leave than the budget asks. Too many memories: by rank. Too many tokens: by rank per token^0.5
+    where ranks are values (notes on measured retention), so that one long memory does not push out three short ones of
+    equal worth. Raises `BankError` when the pinned memories alone exceed the budget.
     """
     of_memories = columns(memories)
     sizes = of_memories["tokens"]
     count, tokens = len(memories), int(sizes.sum())
     if count <= budget.memories and tokens <= budget.tokens:
         return []
-    ranks = policy.rank(memories, now)
-    by_rank = _order(ranks, of_memories)
+    ranks, spared = policy.rank(memories, now), policy.spared(memories, now)
+    turn = of_memories["turn"] if policy.whole_turns else None
+    by_rank = _order(ranks, spared, of_memories)
     gone: dict[int, str] = {}
     for over in ("memories", "tokens"):
         if tokens <= budget.tokens and over == "tokens":
             break  # spares an order that nobody reads
-        per_token = over == "tokens" and policy.per_token
-        for i in map(int, _order(_per_token(ranks, sizes), of_memories) if per_token else by_rank):
+        per_token = over == "tokens" and policy.by_value
+        for i in map(int, _order(_per_token(ranks, sizes, turn), spared, of_memories) if per_token else by_rank):
             if (count <= budget.memories) if over == "memories" else (tokens <= budget.tokens):
                 break
-            if i not in gone and not memories[i].pinned:
-                gone[i] = over
-                count, tokens = count - 1, tokens - int(sizes[i])
+            if i in gone or memories[i].pinned:
+                continue
+            for j in [i] if turn is None else map(int, np.flatnonzero(turn == turn[i])):
+                if j not in gone and not memories[j].pinned:
+                    gone[j] = over
+                    count, tokens = count - 1, tokens - int(sizes[j])
     if count > budget.memories or tokens > budget.tokens:
         raise BankError("The pinned memories alone fill this bank. Unpin some, or raise its budget.")
     lowest = next((memories[i].id for i in map(int, by_rank) if i not in gone), None)
     return [Eviction(memories[i].id, float(ranks[i]), over, lowest) for i, over in gone.items()]
 
 
-def _per_token(ranks: Floats, sizes: npt.NDArray[np.int64]) -> Floats:
+def _per_token(ranks: Floats, sizes: npt.NDArray[np.int64], turn: npt.NDArray[np.int64] | None) -> Floats:
+    """Rank by the root of the length; of what leaves together the length of the whole."""
+    if turn is not None:
+        _, turn = np.unique(turn, return_inverse=True)
+        sizes = np.bincount(turn, weights=sizes).astype(np.int64)[turn]
     return np.asarray(ranks / np.sqrt(np.maximum(sizes, 1)), dtype=np.float32)
 
 
-def _order(ranks: Floats, of_memories: Columns) -> npt.NDArray[np.int64]:
-    """Rows by rank, lowest first, the older first among equals."""
-    return np.lexsort((of_memories["written"], ranks))
+def _order(ranks: Floats, spared: Flags, of_memories: Columns) -> npt.NDArray[np.int64]:
+    """Rows by rank, lowest first, the older first among equals; what is spared after all else."""
+    keys = (of_memories["written"], ranks)
+    return np.lexsort((*keys, spared) if spared.any() else keys)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
 
 from memory.engine.columns import columns
+from memory.engine.retention.policy import RetentionPolicy
 from memory.engine.types import Floats, MemoryItem
 
 
-class Fifo:
+@dataclass(frozen=True)
+class Fifo(RetentionPolicy):
     """Forgets by age alone: the baseline that every policy has to beat."""
 
-    name = "fifo"
-    per_token = False
+    kind = "fifo"
 
     def rank(self, memories: Sequence[MemoryItem], now: datetime) -> Floats:
         return columns(memories)["written"].astype(np.float32)

@@ -87,9 +87,25 @@ def test_an_administrator_makes_and_changes_an_agent() -> None:
     assert client.get(f"/agents/{uuid4()}/").status_code == 404
 
 
+def test_a_policy_is_stored_in_its_one_spelling_and_a_bank_evicts_at_all_of_its_budget_unless_told() -> None:
+    client = client_of("administrator")
+    composed = {**FORM, "policy": "floor(recent=6) + chains", "evict_at": "0.75"}
+    assert client.post("/agents/new/", FORM).status_code == 302
+    assert client.post("/agents/new/", {**composed, "name": "Sibyl"}).status_code == 302
+    assert client.post("/agents/new/", {**FORM, "name": "Vates", "evict_at": ""}).status_code == 302
+    with acting_as(User.objects.get().pk):
+        made = {agent.name: (agent.policy, agent.evict_at) for agent in Agent.objects.all()}
+    assert made == {
+        "Pythia": ("importance", 1.0), "Sibyl": ("chains+floor(recent=6)+importance", 0.75),
+        "Vates": ("importance", 1.0),
+    }  # fmt: skip
+    assert "chains+floor(recent=6)+importance" in client.get("/agents/new/").content.decode()
+
+
 @pytest.mark.parametrize("wrong", [
     {"name": ""}, {"name": "x" * 61}, {"budget_memories": "4"}, {"budget_memories": "-1"}, {"budget_tokens": "many"},
-    {"backend": "oracle"}, {"policy": "none such"}, {"base_url": "no address"}, {"base_url": "javascript:alert(1)"},
+    {"backend": "oracle"}, {"policy": "none such"}, {"policy": "floor(recent=x)"}, {"evict_at": "0.4"},
+    {"base_url": "no address"}, {"base_url": "javascript:alert(1)"},
     {"context_tokens": "1000", "reply_tokens": "600"}, {"context_tokens": "99999999999999999999"},
 ])  # fmt: skip
 def test_an_agent_that_cannot_be_is_refused_beside_its_field(wrong: dict[str, str]) -> None:

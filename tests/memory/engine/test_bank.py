@@ -1,8 +1,10 @@
 from dataclasses import replace
+from datetime import timedelta
+from uuid import UUID
 
 import pytest
 
-from memory.engine.bank import BankState, Kind, Mark, apply, replay
+from memory.engine.bank import BankEvent, BankState, Kind, Mark, apply, replay
 from memory.engine.types import BankError, Budget, State
 from tests.memory.engine.toy_bank import NOON, Ledger, item, memory_id
 
@@ -23,7 +25,7 @@ def test_writing_fills_the_bank(ledger: Ledger) -> None:
     state = replay(ledger.events)
     assert (state.seq, state.held, state.held_tokens) == (3, 2, 17)
     assert (state.budget, state.policy) == (Budget(5, 100), "importance")
-    assert state.marks[A] == Mark(State.HELD, 10, 0.25, "prior-1", written=2)
+    assert state.marks[A] == Mark(State.HELD, 10, 0.25, "prior-1", written=2, written_at=ledger.events[1].at)
 
 
 def test_an_eviction_archives_with_its_reason_and_lifts_the_pin(ledger: Ledger) -> None:
@@ -75,9 +77,11 @@ def test_telling_recalling_and_rescoring_are_counted(ledger: Ledger) -> None:
     event = ledger(Kind.RECALLED, recall="r", memories=[str(A), str(B)], weights=[0.5, 0.5])
     ledger(Kind.RESCORED, A, importance=0.75, adapter="trained-2")
     state = replay(ledger.events)
-    assert state.marks[A] == Mark(
-        State.HELD, 10, 0.75, "trained-2", written=2, sources=2, recalls=1, last_recalled=event.at
-    )
+    mark = state.marks[A]
+    assert mark == Mark(
+        State.HELD, 10, 0.75, "trained-2", written=2, sources=2, recalls=1, last_recalled=event.at,
+        written_at=ledger.events[1].at, strength=mark.strength,
+    )  # fmt: skip
     assert (state.marks[B].recalls, state.held) == (1, 2)
 
 
@@ -127,3 +131,37 @@ def test_an_event_that_names_no_memory_is_refused(ledger: Ledger) -> None:
 def test_an_empty_ledger_is_an_empty_bank() -> None:
     assert replay([]) == BankState()
     assert BankState().held == 0
+
+
+def recalled_after(days: float, state: BankState, memory: UUID = A) -> float:
+    """Recall a memory so many days after the bank last had to do with it; returns its strength."""
+    mark = state.marks[memory]
+    at = (mark.last_recalled or mark.written_at or NOON) + timedelta(days=days)
+    apply(state, BankEvent(state.seq + 1, Kind.RECALLED, at, None, {"memories": [str(memory)]}))
+    return state.marks[memory].strength
+
+
+def test_a_recall_strengthens_a_memory_the_more_the_longer_it_waited(ledger: Ledger) -> None:
+    state = replay(ledger.events)
+    assert state.marks[A].strength == 1.0
+    # Hou et al.: g += (1 - e^-t) / (1 + e^-t), t in days
+    assert recalled_after(1, state) == pytest.approx(1 + 0.46212, abs=1e-4)
+    assert recalled_after(2, state) == pytest.approx(1.46212 + 0.76159, abs=1e-4)
+    assert recalled_after(0, state) == pytest.approx(2.22371, abs=1e-4)
+    assert state.marks[B].strength == 1.0
+
+
+def test_the_unit_of_consolidation_is_the_banks(ledger: Ledger) -> None:
+    ledger(Kind.CONFIGURED, memories=5, tokens=100, policy="decay(days=10.0)", unit=864_000.0)
+    assert recalled_after(10, replay(ledger.events)) == pytest.approx(1 + 0.46212, abs=1e-4)
+
+
+def test_remembering_fills_a_share_of_what_pinned_memories_leave(ledger: Ledger) -> None:
+    assert replay(ledger.events).limit == Budget(5, 100)  # an old ledger says nothing of a share
+    ledger(Kind.CONFIGURED, memories=11, tokens=110, policy="fifo", evict_at=0.7)
+    ledger(Kind.PINNED, A)
+    state = replay(ledger.events)
+    assert (state.pinned, state.pinned_tokens) == (1, 10)
+    assert state.limit == Budget(1 + 7, 10 + 70)
+    ledger(Kind.FORGOTTEN, A, until="later")
+    assert replay(ledger.events).pinned == 0

@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.engine.retention import POLICIES, Eviction, RetentionPolicy, choose_evictions
+from memory.engine.retention import POLICIES, Eviction, RetentionPolicy, choose_evictions, policy_named
 from memory.engine.types import BankError, Budget, MemoryItem
 from tests.memory.engine.toy_bank import NOON, item, memory_id
 
-every_policy = pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES.keys())
+COMPOSED = ["chains+importance", "floor+importance", "floor(recent=2,opening=0)+lru", "chains+floor(recent=6)+decay"]
+NAMES = [*POLICIES, *COMPOSED]
+every_policy = pytest.mark.parametrize("policy", [policy_named(name) for name in NAMES], ids=NAMES)
 
 
 @st.composite
@@ -37,8 +39,8 @@ def stay(items: Sequence[MemoryItem], gone: Sequence[Eviction]) -> list[MemoryIt
 
 
 def by_rank(items: Sequence[MemoryItem], policy: RetentionPolicy) -> list[MemoryItem]:
-    ranks = policy.rank(items, NOON)
-    return [items[int(i)] for i in np.lexsort(([one.written for one in items], ranks))]
+    ranks, spared = policy.rank(items, NOON), policy.spared(items, NOON)
+    return [items[int(i)] for i in np.lexsort(([one.written for one in items], ranks, spared))]
 
 
 @every_policy
@@ -105,7 +107,9 @@ def test_what_fits_is_left_alone(policy: RetentionPolicy) -> None:
 def test_an_eviction_tells_its_score_and_what_was_kept_instead(policy: RetentionPolicy) -> None:
     items = [item(0, importance=0.1), item(1, importance=0.2), item(2, importance=0.3)]
     gone = choose_evictions(items, Budget(2, 1000), policy, NOON)
-    assert gone == [Eviction(memory_id(0), float(policy.rank(items, NOON)[0]), "memories", memory_id(1))]
+    first, second, _ = by_rank(items, policy)
+    score = float(policy.rank(items, NOON)[items.index(first)])
+    assert gone == [Eviction(first.id, score, "memories", second.id)]
 
 
 @every_policy
@@ -123,7 +127,8 @@ def test_pinned_memories_that_fill_the_bank_are_refused_with_the_cure(policy: Re
 
 @every_policy
 def test_a_policy_is_found_by_its_name(policy: RetentionPolicy) -> None:
-    assert POLICIES[policy.name] is policy
+    assert policy_named(policy.name) is policy
+    assert POLICIES.get(policy.name, policy) is policy
 
 
 def test_fifo_lets_the_oldest_go_first_whatever_their_worth_and_length() -> None:

@@ -1,0 +1,157 @@
+"""The policy lab: a stored conversation told again to private banks, one a policy, beside one that never evicts.
+
+What the unbounded bank recalls for a turn and a policy's bank does not hold any more is a miss. Nothing outside the
+private banks changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from memory.engine import attention
+from memory.engine.adapter import Adapter
+from memory.engine.bank import BankEvent, Kind
+from memory.engine.features import Context
+from memory.engine.hot import HotBank, Loaded
+from memory.engine.lexical import terms
+from memory.engine.remember import Planner
+from memory.engine.retention import RetentionPolicy, policy_named
+from memory.engine.types import Budget, Cue, MemoryItem, NewSide, RecallLimits, Recollected, State
+
+UNBOUNDED = Budget(2**31, 2**53)
+CUE_TERMS = 256
+
+
+@dataclass(frozen=True)
+class ReplayTurn:
+    """One turn of the conversation: what it asks the bank (None for nothing), and what it tells it."""
+
+    turn: UUID
+    ordinal: int
+    at: datetime
+    cue: Cue | None
+    sides: Sequence[tuple[NewSide, Context]]
+
+
+@dataclass(frozen=True)
+class Miss:
+    """A memory that a turn would have recalled, had it not left before."""
+
+    ordinal: int  # of the turn that would have recalled it
+    memory: MemoryItem
+    fit: float
+    weight: float
+    left: int  # ordinal of the turn that made it leave
+
+
+@dataclass
+class Replayed:
+    """What became of the conversation under one policy."""
+
+    policy: RetentionPolicy
+    kept: list[MemoryItem] = field(default_factory=list)
+    written: int = 0
+    evicted: int = 0
+    recalled: int = 0  # memories that the unbounded bank recalled, over all turns
+    misses: list[Miss] = field(default_factory=list)
+
+    @property
+    def tokens(self) -> int:
+        return sum(memory.tokens for memory in self.kept)
+
+
+class PrivateBank:
+    """A bank of nobody's: it is told turns, and recalls, as any bank."""
+
+    def __init__(
+        self, width: int, budget: Budget, policy: RetentionPolicy, adapter: Adapter, began: datetime,
+        evict_at: float = 1.0,
+    ) -> None:  # fmt: skip
+        self.hot, self.policy, self._adapter = HotBank(width), policy, adapter
+        self.memory_of: dict[UUID, UUID] = {}  # side told (by its id): the memory that holds it
+        self.left: dict[UUID, int] = {}  # memory: ordinal of the turn at which it left last
+        self._known: dict[UUID, Loaded] = {}
+        self._archived: dict[bytes, MemoryItem] = {}
+        configuration = {
+            "memories": budget.memories, "tokens": budget.tokens, "policy": policy.name, "evict_at": evict_at,
+            "unit": policy.unit,
+        }  # fmt: skip
+        self.hot.apply([BankEvent(1, Kind.CONFIGURED, began, None, configuration)], {})
+
+    def holds(self, side: UUID) -> bool:
+        """Whether what was told in that side is in the bank."""
+        memory = self.memory_of.get(side)
+        return memory is not None and self.hot.get(memory) is not None
+
+    def tell(self, turn: ReplayTurn) -> None:
+        """Remember a turn, and evict what then is too much."""
+        planner = Planner(self.hot, self._adapter, self.policy, turn.at)
+        for side, context in turn.sides:
+            planner.take(side, context, self._archived)
+        gone = planner.evict()
+        for write in planner.plan.writes:
+            self._known[write.item.id] = Loaded(write.item, write.new.vector, write.new.content)
+        self.memory_of |= {side.id: memory for memory, side, _ in planner.plan.sources}
+        self.hot.apply(planner.plan.events, self._known)
+        marks = self.hot.state.marks
+        self._archived = {
+            content: item for content, item in (self._archived | gone).items() if marks[item.id].state is State.ARCHIVED
+        }
+        self.left |= {item.id: turn.ordinal for item in gone.values()}
+
+    def recall(self, cue: Cue, limits: RecallLimits) -> list[Recollected]:
+        """What the cue recalls, best first; the bank notes it, as policies that look at use need."""
+        words = list(dict.fromkeys(terms(cue.text)))[:CUE_TERMS]
+        found = attention.recall(cue, self.hot.candidates(cue, words), self._adapter, limits).injected
+        if found:
+            data = {"memories": [str(row.item.id) for row in found], "weights": [row.weight for row in found]}
+            self.hot.apply([BankEvent(self.hot.state.seq + 1, Kind.RECALLED, cue.at, None, data)], {})
+        return list(found)
+
+
+def replay_turns(
+    turns: Sequence[ReplayTurn], policies: Sequence[RetentionPolicy], budget: Budget, *, adapter: Adapter, width: int,
+    limits: RecallLimits, evict_at: float = 1.0,
+) -> list[Replayed]:  # fmt: skip
+    """Tell `turns` in their order to a bank of each policy; vectors are (`width`,)."""
+    if not turns:
+        return [Replayed(policy) for policy in policies]
+    began = turns[0].at
+    everything = PrivateBank(width, UNBOUNDED, policy_named("fifo"), adapter, began)
+    banks = [PrivateBank(width, budget, policy, adapter, began, evict_at) for policy in policies]
+    reports = [Replayed(policy) for policy in policies]
+    for turn in turns:
+        if turn.cue is not None:
+            wanted = [row for row in everything.recall(turn.cue, limits) if row.group != "below"]
+            for bank, report in zip(banks, reports, strict=True):
+                report.recalled += len(wanted)
+                report.misses += _missed(turn, wanted, everything, bank)
+                bank.recall(turn.cue, limits)
+        for told in (everything, *banks):
+            told.tell(turn)
+    for bank, report in zip(banks, reports, strict=True):
+        report.kept = sorted(bank.hot, key=lambda memory: memory.written)
+        marks = bank.hot.state.marks.values()
+        report.written = len(marks)
+        report.evicted = sum(mark.state is State.ARCHIVED for mark in marks)
+    return reports
+
+
+def _missed(turn: ReplayTurn, wanted: Sequence[Recollected], everything: PrivateBank, bank: PrivateBank) -> list[Miss]:
+    """Of the `wanted` memories those that `bank` holds in no form: under none of the sides that told them."""
+    if not wanted:
+        return []
+    told: dict[UUID, list[UUID]] = {row.item.id: [] for row in wanted}
+    for side, memory in everything.memory_of.items():
+        if memory in told:
+            told[memory].append(side)
+    out: list[Miss] = []
+    for row in wanted:
+        sides = told[row.item.id]
+        if not any(map(bank.holds, sides)):
+            left = max(bank.left.get(bank.memory_of[side], 0) for side in sides)
+            out.append(Miss(turn.ordinal, row.item, row.fit, row.weight, left))
+    return out

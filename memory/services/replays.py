@@ -1,0 +1,145 @@
+"""The policy lab on a stored conversation. It reads, and changes no row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID, uuid5
+
+from memory import selectors
+from memory.adapters import serving_adapter
+from memory.engine.hot import Loaded
+from memory.engine.replay import Replayed, ReplayTurn, replay_turns
+from memory.engine.retention import policy_named
+from memory.engine.types import BankError, Budget, MemoryItem, NewSide, RecallLimits, Side
+from memory.hot_banks import load
+from memory.models import Memory, MemorySource, Turn, TurnState
+from memory.services.recalls import prepare_cue
+from memory.services.remember import TurnToRemember, sides_told
+
+Told = tuple[UUID, Side, int]  # turn, side, piece
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A conversation under several policies."""
+
+    conversation: UUID
+    turns: int
+    budget: Budget
+    policies: list[Replayed]
+    ordinals: Mapping[UUID, int]  # by turn
+
+
+def replay_conversation(
+    conversation_id: UUID, policies: Sequence[str], *, memories: int, tokens: int | None = None
+) -> Replay:
+    """Stream a conversation of the acting user through `policies`, each on a bank of that budget of its own.
+
+    Without `tokens` the budget in tokens is the bank's. Raises `NotFound`, and `BankError` for a policy or a budget
+    that cannot be.
+    """
+    named = [policy_named(name) for name in policies]
+    conversation = selectors.conversation(conversation_id)
+    bank = conversation.bank
+    budget = Budget(memories, bank.budget_tokens if tokens is None else tokens)
+    if budget.memories < 1 or budget.tokens < 1:
+        raise BankError("A budget is at least 1 memory and 1 token.")
+    turns = [turn for turn in selectors.turns_of(conversation_id) if turn.remembered or turn.state == TurnState.DONE]
+    reports = replay_turns(
+        replay_turns_of(turns), named, budget, adapter=serving_adapter(), width=bank.space.width,
+        limits=RecallLimits(tokens=bank.recall_tokens), evict_at=bank.evict_at,
+    )  # fmt: skip
+    return Replay(conversation_id, len(turns), budget, reports, {turn.pk: turn.ordinal for turn in turns})
+
+
+def replay_turns_of(turns: Sequence[Turn]) -> list[ReplayTurn]:
+    """Stored turns as the lab takes them: with the ids and vectors of stored memories, else made anew."""
+    stored = _stored(turns)
+    texts = _recalled_texts(turns)
+    sides = sides_told(
+        [TurnToRemember(turn, recalled=texts[turn.pk]) for turn in turns],
+        {key: found.vector for key, found in stored.items()},
+    )
+    out: list[ReplayTurn] = []
+    previous: Turn | None = None
+    for turn in turns:
+        at = max([turn.observation_at or turn.created_at, *(before.at for before in out[-1:])])
+        cue = None
+        if turn.observation.strip():
+            cue = prepare_cue(turn, previous=previous, exclude_turns=frozenset(), now=at).cue
+        told = [(replace(side, id=_id(side, stored)), context) for side, context in sides[turn.pk]]
+        out.append(ReplayTurn(turn.pk, turn.ordinal, at, cue, told))
+        previous = turn
+    return out
+
+
+def _id(side: NewSide, stored: Mapping[Told, Loaded]) -> UUID:
+    """The stored memory's id; without one an id that is the same at each replay."""
+    found = stored.get((side.turn, side.side, side.piece))
+    return found.item.id if found else uuid5(side.turn, f"{side.side} {side.piece}")
+
+
+def _stored(turns: Sequence[Turn]) -> dict[Told, Loaded]:
+    """Memories that these turns wrote and that still say what the turn says, by turn, side and piece."""
+    said = {turn.pk: {Side.OBSERVATION: turn.observation, Side.ACTION: turn.action} for turn in turns}
+    rows = list(
+        MemorySource.objects.filter(turn__in=said, how="written").values_list("turn", "side", "piece", "memory")
+    )
+    loaded = load({memory for *_, memory in rows})
+    return {
+        (turn, Side(side), piece): loaded[memory]
+        for turn, side, piece, memory in rows
+        if memory in loaded and loaded[memory].item.text in said[turn][Side(side)]
+    }
+
+
+def _recalled_texts(turns: Sequence[Turn]) -> dict[UUID, list[str]]:
+    """What was recalled into each turn, as its traces say: a reply's repetitions of it are not the reply's own."""
+    ids = {
+        turn.pk: [UUID(row["memory"]) for trace in turn.recalls.all() for row in trace.rows if row["injected"]]
+        for turn in turns
+    }
+    wanted = {memory for found in ids.values() for memory in found}
+    texts = dict(Memory.objects.filter(pk__in=wanted).values_list("pk", "text"))
+    return {turn: [texts[memory] for memory in found if memory in texts] for turn, found in ids.items()}
+
+
+def replay_json(replay: Replay) -> dict[str, Any]:
+    """A replay as the command prints it."""
+    return {
+        "conversation": str(replay.conversation),
+        "turns": replay.turns,
+        "budget": {"memories": replay.budget.memories, "tokens": replay.budget.tokens},
+        "policies": [_policy_json(report, replay.ordinals) for report in replay.policies],
+    }
+
+
+def _policy_json(report: Replayed, ordinals: Mapping[UUID, int]) -> dict[str, Any]:
+    return {
+        "policy": report.policy.name,
+        "held": len(report.kept),
+        "tokens": report.tokens,
+        "written": report.written,
+        "evicted": report.evicted,
+        "recalled": report.recalled,
+        "missed": len(report.misses),
+        "kept": [_memory_json(memory, ordinals) for memory in report.kept],
+        "misses": [
+            {
+                "ordinal": miss.ordinal, "left": miss.left, "fit": round(miss.fit, 5), "weight": round(miss.weight, 6),
+                **{f"memory_{name}" if name == "ordinal" else name: value
+                   for name, value in _memory_json(miss.memory, ordinals).items()},
+            }
+            for miss in report.misses
+        ],
+    }  # fmt: skip
+
+
+def _memory_json(memory: MemoryItem, ordinals: Mapping[UUID, int]) -> dict[str, Any]:
+    return {
+        "memory": str(memory.id), "turn": str(memory.turn), "ordinal": ordinals.get(memory.turn),
+        "side": memory.side.value, "piece": memory.piece, "text": memory.text, "tokens": memory.tokens,
+        "importance": round(memory.importance, 4),
+    }  # fmt: skip

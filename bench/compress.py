@@ -4,7 +4,9 @@ At each action that passes on an identifier last shown at least two messages bef
 compressed to a share of their tokens, and each such identifier is looked for in what is left. Every method keeps the
 same floor and pays for its markers; they differ in which other steps they keep. `oracle` knows what will be passed on.
 Unit `tokens`: the share is of the tokens without the system prompt, which is kept beside it; `tokens_with_system`: of
-all tokens. No database and no encoder are used.
+all tokens. Category `all` holds those uses, `any_distance` also what the same actions pass on from the message right
+before, `far` what was shown more than six messages before, `outside_floor` what the floor does not show,
+`within_budget` the uses at lists whose floor alone is not larger than the budget. No database, no encoder.
 """
 
 from __future__ import annotations
@@ -19,13 +21,14 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.agent_logs import FAR, READERS, Log, Use, read_logs
+from bench.agent_logs import BACK, FAR, READERS, Log, Use, read_logs
 from bench.table import DRAWS, Row, figure, median
 from memory.engine.adapter import prior
-from memory.engine.compression.compress import Compressed, Judged, assemble, fit, judge
-from memory.engine.compression.identifiers import showings
-from memory.engine.compression.messages import SYSTEM_ROLES
-from memory.engine.compression.selection import Kept, choose
+from memory.engine.compress.floor import FloorRules
+from memory.engine.compress.identifiers import showings
+from memory.engine.compress.lists import Compressed, Judged, assemble, fit, judge
+from memory.engine.compress.messages import SYSTEM_ROLES
+from memory.engine.compress.selection import Kept, choose
 from memory.engine.text import count_tokens
 
 BUDGETS = (0.3, 0.5, 0.7)
@@ -50,6 +53,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     """The options of this bench."""
     parser.add_argument("--format", choices=sorted(READERS), required=True, help="how the files are written")
     parser.add_argument("--test", type=Path, nargs="+", required=True, metavar="FILE", help="agents' logs")
+    parser.add_argument("--half", choices=("even", "odd"), help="only tasks (alfworld: lines, from 0) of that number")
+    parser.add_argument("--last-steps", type=int, metavar="N", default=FloorRules().last_steps, help="of the floor")
     parser.add_argument("--sample", type=int, metavar="N", help="so many conversations, drawn at random")
     parser.add_argument("--seed", type=int, default=0, metavar="S")
 
@@ -57,11 +62,18 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> list[Row]:
     """Compress at every action that passes an identifier on; returns the rows."""
     logs = [log for path in arguments.test for log in read_logs(arguments.format, path)]
+    if arguments.half:
+        logs = [log for log in logs if log.task % 2 == (arguments.half == "odd")]
     if arguments.sample and arguments.sample < len(logs):
         logs = random.Random(arguments.seed).sample(logs, arguments.sample)
     rng = random.Random(arguments.seed)
     took: list[float] = []
-    tallies = [measured for log in logs if log.uses for measured in [_conversation(log, rng, took)]]
+    tallies = [
+        measured
+        for log in logs
+        if log.uses
+        for measured in [_conversation(log, FloorRules(arguments.last_steps), rng, took)]
+    ]
     if not tallies:
         raise SystemExit("No action in these files passes on an identifier that was shown before.")
     rows = [_share(key, [one.get(key, Tally(0, 0)) for one in tallies], arguments.format) for key in _keys(tallies)]
@@ -74,13 +86,13 @@ def _keys(tallies: Sequence[dict[Key, Tally]]) -> list[Key]:
     return list(dict.fromkeys(key for one in tallies for key in one))
 
 
-def _conversation(log: Log, rng: random.Random, took: list[float]) -> dict[Key, Tally]:
+def _conversation(log: Log, rules: FloorRules, rng: random.Random, took: list[float]) -> dict[Key, Tally]:
     """All tallies of one conversation."""
     out: dict[Key, Tally] = {}
     for at, uses in log.uses.items():
         before = log.messages[:at]
         started = time.perf_counter()
-        judged = judge(before, count=count)
+        judged = judge(before, rules=rules, count=count)
         fit(judged, sum(judged.tokens) // 2, count)
         took.append((time.perf_counter() - started) * 1000)
         system = sum(count(message.shown) for message in before if message.role in SYSTEM_ROLES)
@@ -128,11 +140,13 @@ def _measured(done: Compressed, uses: Sequence[Use]) -> dict[tuple[str, str], Ta
     floor = [message for at in done.floor for message in done.steps[at].messages]
     in_floor = {one.name for m in floor if m.role not in SYSTEM_ROLES for one in showings(m.shown)}
     steps = [[id(message) in here for message in step.messages] for step in done.steps]
+    apart = [use for use in uses if use.back >= BACK]
     groups = {
-        "all": uses,
+        "all": apart,
+        "any_distance": uses,
         "far": [use for use in uses if use.back > FAR],
-        "outside_floor": [use for use in uses if use.name not in in_floor],
-        "within_budget": [] if done.over_budget else uses,
+        "outside_floor": [use for use in apart if use.name not in in_floor],
+        "within_budget": [] if done.over_budget else apart,
     }
     tallies = {
         ("in_view", name): Tally(sum(use.name in view for use in group), len(group)) for name, group in groups.items()

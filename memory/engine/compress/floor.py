@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import regex
 
-from memory.engine.compression.messages import RESULT_ROLES, SYSTEM_ROLES, Step
+from memory.engine.compress.messages import RESULT_ROLES, SYSTEM_ROLES, Step
 
 _ERROR = regex.compile(r"^\W*(?:error|traceback|exception|failed|failure|nothing happens)\b", regex.IGNORECASE)
 
@@ -20,7 +20,7 @@ class FloorRules:
     pattern for all others. `last_error`: the latest step whose result reports a failure, so that it is not tried again.
     """
 
-    last_steps: int = 3
+    last_steps: int = 2
     task: bool = True
     first_action: bool = False
     last_error: bool = True

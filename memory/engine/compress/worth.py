@@ -16,27 +16,28 @@ import numpy as np
 import regex
 
 from memory.engine.adapter import Adapter
-from memory.engine.compression.identifiers import showings, words
-from memory.engine.compression.messages import RESULT_ROLES, Message, Step
+from memory.engine.compress.identifiers import showings, words
+from memory.engine.compress.messages import RESULT_ROLES, Message, Step
 from memory.engine.features import Context, features
 from memory.engine.lexical import LexicalIndex, terms
 from memory.engine.types import Floats, Role
 
 WEIGHTS: Mapping[str, float] = {
     "told": 0.4,  # a user named it first
-    "crowd": -0.3,  # ln of the identifiers that stand beside it where they are fewest
+    "crowd": -0.25,  # ln of the identifiers that stand beside it where they are fewest
     "shown": 0.6,  # ln of the steps that show it
-    "passed": 0.8,  # ln(1 + the agent's calls that held it)
-    "age": -0.5,  # ln of the steps since it was last shown
-    "fits": 0.4,  # how much of what stands near it is what the last steps speak of
-    "asked": 0.4,  # how much of its own letters a user said ("keychain 1", "credit_card_22")
-    "kind_passed": 0.2,  # ln(1 + others of its kind that the agent's calls held)
+    "passed": 0.9,  # ln(1 + the agent's calls that held it)
+    "age": -0.6,  # ln of the steps since it was last shown
+    "fits": 0.2,  # how much of what stands near it is what the last steps speak of
+    "asked": 0.3,  # how much of its own letters a user said ("keychain 1", "credit_card_22")
+    "kind_passed": 0.1,  # ln(1 + others of its kind that the agent's calls held)
 }
 BIAS = -2.5
 _AT = {name: at for at, name in enumerate(WEIGHTS)}
 _WEIGHTS = np.array(list(WEIGHTS.values()), dtype=np.float32)
 
-WORDS_SHARE = 0.05  # what the best words are worth beside one identifier that is sure to be used
+NOW_STEPS = 4  # the last steps tell what the agent works on
+WORDS_SHARE = 0.005  # what the best words are worth beside one identifier that is sure to be used
 _LETTERS = regex.compile(r"\p{L}{3,}")
 _RUN = regex.compile(r"\p{L}+")
 _DIGITS = regex.compile(r"\p{N}+")
@@ -54,18 +55,18 @@ class _Seen:
     nearby: set[str] = field(default_factory=set)
 
 
-def use_chances(steps: Sequence[Step], last_steps: int) -> dict[str, float]:
-    """How likely each identifier is passed on next, by name, in (0, 1); `last_steps` are what the agent works on."""
-    found = identifier_features(steps, last_steps)
+def use_chances(steps: Sequence[Step]) -> dict[str, float]:
+    """How likely each identifier is passed on next, by name, in (0, 1)."""
+    found = identifier_features(steps)
     return {name: 1.0 / (1.0 + math.exp(-BIAS - float(values @ _WEIGHTS))) for name, values in found.items()}
 
 
-def identifier_features(steps: Sequence[Step], last_steps: int) -> dict[str, Floats]:
+def identifier_features(steps: Sequence[Step]) -> dict[str, Floats]:
     """Each identifier's features (len(WEIGHTS),) float32, by name."""
     seen = _survey(steps)
     spread = Counter(word for about in seen.values() for word in about.nearby)
     rare = {word: math.log(1 + len(seen) / count) for word, count in spread.items()}
-    now = _words_of(message for step in steps[-last_steps:] for message in step.messages) if last_steps else frozenset()
+    now = _words_of(message for step in steps[-NOW_STEPS:] for message in step.messages)
     said = _words_of(message for step in steps for message in step.messages if message.role == "user")
     kinds = Counter(kind(name) for name, about in seen.items() if about.passed)
     out: dict[str, Floats] = {}
@@ -121,13 +122,13 @@ def acts(step: Step, message: Message) -> list[str]:
     return []
 
 
-def words_worth(steps: Sequence[Step], last_steps: int, adapter: Adapter, vectors: Floats | None = None) -> list[float]:
+def words_worth(steps: Sequence[Step], adapter: Adapter, vectors: Floats | None = None) -> list[float]:
     """What each step's words are worth, 0 to `WORDS_SHARE`: importance, new against what came later, near to now.
 
     `vectors` (S, E), one unit vector a step, stand in for shared words where they are given.
     """
     said = [_words_of(step.messages) for step in steps]
-    now = frozenset().union(*said[-last_steps:]) if last_steps else frozenset()
+    now = frozenset().union(*said[-NOW_STEPS:])
     later: set[str] = set()
     out = [0.0] * len(steps)
     for at in reversed(range(len(steps))):
@@ -137,7 +138,7 @@ def words_worth(steps: Sequence[Step], last_steps: int, adapter: Adapter, vector
         else:
             cosines = vectors[at + 1 :] @ vectors[at]
             new = 1.0 - max(0.0, float(cosines.max()))
-            near = max(0.0, float(cosines[-last_steps:].mean())) if last_steps else 0.0
+            near = max(0.0, float(cosines[-NOW_STEPS:].mean()))
         worth = max((_importance(message.shown, message.role, adapter) for message in steps[at].messages), default=0.0)
         out[at] = WORDS_SHARE * (worth * new + near) / 2
         later |= said[at]

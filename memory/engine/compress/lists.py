@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from memory.engine.adapter import Adapter, prior
-from memory.engine.compression.floor import FloorRules, floor_of
-from memory.engine.compression.identifiers import showings
-from memory.engine.compression.messages import SYSTEM_ROLES, Message, Step, split_steps, to_openai
-from memory.engine.compression.selection import Kept, TokenCounter, choose, marker_text
-from memory.engine.compression.worth import use_chances, words_worth
+from memory.engine.compress.floor import FloorRules, floor_of
+from memory.engine.compress.identifiers import showings
+from memory.engine.compress.messages import SYSTEM_ROLES, Message, Step, split_steps, to_openai
+from memory.engine.compress.selection import Kept, TokenCounter, choose, marker_text
+from memory.engine.compress.worth import use_chances, words_worth
 from memory.engine.text import count_tokens
 from memory.engine.types import Floats
 
-POWER = 1.0  # steps are ranked by worth per token^POWER
+POWERS = (1.0, 0.5, 0.0)  # steps are ranked by worth per token^power; the power that keeps most is taken
 
 
 @dataclass(frozen=True)
@@ -89,32 +89,38 @@ def judge(
     steps = split_steps(messages)
     if vectors is not None and len(vectors) != len(steps):
         raise ValueError(f"There are {len(steps)} steps, but {len(vectors)} vectors.")
-    talk = [step for step in steps if step.role not in SYSTEM_ROLES]  # the system prompt is read anyway
-    names = tuple(frozenset(one.name for m in step.messages for one in showings(m.shown)) for step in steps)
-    chances = use_chances(talk, rules.last_steps)
-    for name in frozenset().union(*names) - set(chances):
-        chances[name] = 0.0
+    # What a system prompt shows is no news: an identifier that is an example there is still worth keeping where told.
+    talk = [step for step in steps if step.role not in SYSTEM_ROLES]
+    names = tuple(frozenset() if step.role in SYSTEM_ROLES else _names(step) for step in steps)
     return Judged(
         messages=tuple(messages),
         steps=steps,
         tokens=tuple(sum(count(message.shown) for message in step.messages) for step in steps),
         floor=floor_of(steps, rules),
         names=names,
-        chances=chances,
-        own=tuple(words_worth(steps, rules.last_steps, adapter or prior(), vectors)),
+        chances=use_chances(talk),
+        own=tuple(words_worth(steps, adapter or prior(), vectors)),
     )
+
+
+def _names(step: Step) -> frozenset[str]:
+    return frozenset(one.name for message in step.messages for one in showings(message.shown))
 
 
 def fit(judged: Judged, budget: int, count: TokenCounter = count_tokens) -> Compressed:
     """Choose within a budget among steps that were judged."""
     if sum(judged.tokens) <= budget:
         return assemble(judged, range(len(judged.steps)), budget, count)
-    kept = Kept(judged.tokens, judged.floor, count)
-    kept.close_gaps()
-    if kept.tokens <= budget:
-        choose(kept, budget, judged.names, judged.chances, judged.own, POWER)
+    choices: list[tuple[float, list[int]]] = []
+    for power in POWERS:
+        kept = Kept(judged.tokens, judged.floor, count)
         kept.close_gaps()
-    return assemble(judged, kept.steps, budget, count)
+        if kept.tokens > budget:
+            return assemble(judged, kept.steps, budget, count)
+        worth = choose(kept, budget, judged.names, judged.chances, judged.own, power)
+        kept.close_gaps()
+        choices.append((worth, kept.steps))
+    return assemble(judged, max(choices, key=lambda choice: choice[0])[1], budget, count)
 
 
 def assemble(judged: Judged, kept: Sequence[int], budget: int, count: TokenCounter = count_tokens) -> Compressed:

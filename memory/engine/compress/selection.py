@@ -70,25 +70,30 @@ def choose(
     chances: Mapping[str, float],
     own: Sequence[float],
     power: float,
-) -> None:
-    """Add steps to `kept` while they fit, best gain per token^power first.
+) -> float:
+    """Add steps to `kept` while they fit, best gain per token^power first; returns what they gain in all.
 
     A step's gain is its own worth and the chances of those identifiers that no kept step shows yet. As gains only
     fall while the choice grows, each is computed again only when it comes up (lazy greedy, Minoux 1978).
     """
     covered: set[str] = set().union(*(names[at] for at in kept.steps))
 
+    def gain(at: int) -> float:
+        return own[at] + sum(chances[name] for name in names[at] - covered)
+
     def rank(at: int) -> tuple[float, int]:
-        gain = own[at] + sum(chances[name] for name in names[at] - covered)
-        return -gain / max(1, kept.size(at)) ** power, -at  # of two alike the later
+        return -gain(at) / max(1, kept.size(at)) ** power, -at  # of two alike the later
 
     heap = [rank(at) for at in set(range(len(names))) - set(kept.steps)]
     heapq.heapify(heap)
+    worth = 0.0
     while heap:
         at = -heapq.heappop(heap)[1]
         fresh = rank(at)
         if heap and fresh > heap[0]:
             heapq.heappush(heap, fresh)
         elif kept.tokens + kept.cost(at) <= budget:
+            worth += gain(at)
             kept.add(at)
             covered |= names[at]
+    return worth

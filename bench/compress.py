@@ -25,7 +25,7 @@ from bench.agent_logs import BACK, FAR, READERS, Log, Use, read_logs
 from bench.table import DRAWS, Row, figure, median
 from memory.engine.adapter import prior
 from memory.engine.compress.floor import FloorRules
-from memory.engine.compress.identifiers import showings
+from memory.engine.compress.identifiers import Reading
 from memory.engine.compress.lists import Compressed, Judged, assemble, fit, judge
 from memory.engine.compress.messages import SYSTEM_ROLES
 from memory.engine.compress.selection import Kept, choose
@@ -89,10 +89,11 @@ def _keys(tallies: Sequence[dict[Key, Tally]]) -> list[Key]:
 def _conversation(log: Log, rules: FloorRules, rng: random.Random, took: list[float]) -> dict[Key, Tally]:
     """All tallies of one conversation."""
     out: dict[Key, Tally] = {}
+    reading = Reading()
     for at, uses in log.uses.items():
         before = log.messages[:at]
         started = time.perf_counter()
-        judged = judge(before, rules=rules, count=count)
+        judged = judge(before, rules=rules, count=count, reading=reading)
         fit(judged, sum(judged.tokens) // 2, count)
         took.append((time.perf_counter() - started) * 1000)
         system = sum(count(message.shown) for message in before if message.role in SYSTEM_ROLES)
@@ -102,7 +103,7 @@ def _conversation(log: Log, rules: FloorRules, rng: random.Random, took: list[fl
                 budget = beside + int(share * (sum(judged.tokens) - beside))
                 for method in METHODS:
                     done = _compressed(method, judged, budget, uses, rng)
-                    for (metric, category), tally in _measured(done, uses).items():
+                    for (metric, category), tally in _measured(done, uses, reading).items():
                         key = (method, unit, share, metric, category)
                         held = out.get(key, Tally(0, 0))
                         out[key] = Tally(held.hit + tally.hit, held.of + tally.of)
@@ -132,13 +133,13 @@ def _compressed(method: str, judged: Judged, budget: int, uses: Sequence[Use], r
     return assemble(judged, kept.steps, budget, count)
 
 
-def _measured(done: Compressed, uses: Sequence[Use]) -> dict[tuple[str, str], Tally]:
+def _measured(done: Compressed, uses: Sequence[Use], reading: Reading) -> dict[tuple[str, str], Tally]:
     """What is in view, and whether the list is whole: read off the messages, not off what was reported."""
     here = {id(message) for message in done.messages}
     shown = [m for m in done.messages if m.role not in SYSTEM_ROLES]
-    view = {one.name for message in shown for one in showings(message.shown)}
+    view = {one.name for message in shown for one in reading.showings(message.shown)}
     floor = [message for at in done.floor for message in done.steps[at].messages]
-    in_floor = {one.name for m in floor if m.role not in SYSTEM_ROLES for one in showings(m.shown)}
+    in_floor = {one.name for m in floor if m.role not in SYSTEM_ROLES for one in reading.showings(m.shown)}
     steps = [[id(message) in here for message in step.messages] for step in done.steps]
     apart = [use for use in uses if use.back >= BACK]
     groups = {

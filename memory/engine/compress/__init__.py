@@ -1,6 +1,7 @@
 """Step-level compression of an agent's message list: whole steps stay or go, the floor always stays."""
 
 from memory.engine.compress.floor import FloorRules
+from memory.engine.compress.identifiers import Reading
 from memory.engine.compress.lists import Compressed, Judged, compress, fit, judge
 from memory.engine.compress.messages import Call, Message, Step, from_openai, from_text, split_steps, to_openai
 
@@ -10,6 +11,7 @@ __all__ = [
     "FloorRules",
     "Judged",
     "Message",
+    "Reading",
     "Step",
     "compress",
     "fit",

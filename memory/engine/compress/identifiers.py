@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import regex
 
@@ -33,7 +32,6 @@ def words(text: str) -> frozenset[str]:
     return frozenset(word for word in _WORD.findall(text.casefold()) if word not in STOP_WORDS)
 
 
-@lru_cache(maxsize=8_192)  # an agent's list comes again at every step, one step longer
 def showings(text: str) -> tuple[Showing, ...]:
     """Find the identifiers of a text, each once, in the order in which they first stand there."""
     near: dict[str, set[str]] = {}
@@ -48,3 +46,27 @@ def showings(text: str) -> tuple[Showing, ...]:
 
 def _around(text: str, start: int, end: int) -> frozenset[str]:
     return words(text[max(0, start - NEARBY) : start]) | words(text[end : end + NEARBY])
+
+
+class Reading:
+    """What texts say, read once: an agent's list comes again at every step, one step longer.
+
+    It holds words of those texts, so it belongs to one conversation and goes with it.
+    """
+
+    def __init__(self) -> None:
+        self._showings: dict[str, tuple[Showing, ...]] = {}
+        self._words: dict[str, frozenset[str]] = {}
+        self.importance: dict[tuple[str, str, str], float] = {}  # (adapter, role, text) -> importance
+
+    def showings(self, text: str) -> tuple[Showing, ...]:
+        """The identifiers of a text, as `showings`."""
+        if text not in self._showings:
+            self._showings[text] = showings(text)
+        return self._showings[text]
+
+    def words(self, text: str) -> frozenset[str]:
+        """The words of a text, as `words`."""
+        if text not in self._words:
+            self._words[text] = words(text)
+        return self._words[text]

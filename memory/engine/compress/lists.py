@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from memory.engine.adapter import Adapter, prior
 from memory.engine.compress.floor import FloorRules, floor_of
-from memory.engine.compress.identifiers import showings
+from memory.engine.compress.identifiers import Reading
 from memory.engine.compress.messages import SYSTEM_ROLES, Message, Step, split_steps, to_openai
 from memory.engine.compress.selection import Kept, TokenCounter, choose, marker_text
 from memory.engine.compress.worth import use_chances, words_worth
@@ -62,6 +62,7 @@ def compress(
     count: TokenCounter = count_tokens,
     adapter: Adapter | None = None,
     vectors: Floats | None = None,
+    reading: Reading | None = None,
 ) -> Compressed:
     """Keep the floor word for word and the best other steps within `budget` tokens; drop the rest whole.
 
@@ -69,11 +70,14 @@ def compress(
     A floor larger than the budget comes back alone with `over_budget` set: an agent amid its work must go
     on, and only its caller knows whether to pay, to stop or to loosen the rules. `count` is the model's own tokenizer
     where it is known. `vectors` (S, E) may hold one unit vector for each of `split_steps(messages)`.
+    `reading`, kept by the caller from step to step of one conversation, spares reading the same messages again.
     Raises ValueError for a budget below 0 and for vectors of another number than the steps.
     """
     if budget < 0:
         raise ValueError(f"A budget of {budget} tokens cannot be held; 0 is the least.")
-    return fit(judge(messages, rules=rules, count=count, adapter=adapter, vectors=vectors), budget, count)
+    return fit(
+        judge(messages, rules=rules, count=count, adapter=adapter, vectors=vectors, reading=reading), budget, count
+    )
 
 
 def judge(
@@ -83,28 +87,29 @@ def judge(
     count: TokenCounter = count_tokens,
     adapter: Adapter | None = None,
     vectors: Floats | None = None,
+    reading: Reading | None = None,
 ) -> Judged:
     """Find the steps, the floor and what each step is worth; `fit` then answers for any budget."""
-    rules = rules or FloorRules()
+    rules, reading = rules or FloorRules(), reading or Reading()
     steps = split_steps(messages)
     if vectors is not None and len(vectors) != len(steps):
         raise ValueError(f"There are {len(steps)} steps, but {len(vectors)} vectors.")
     # What a system prompt shows is no news: an identifier that is an example there is still worth keeping where told.
     talk = [step for step in steps if step.role not in SYSTEM_ROLES]
-    names = tuple(frozenset() if step.role in SYSTEM_ROLES else _names(step) for step in steps)
+    names = tuple(frozenset() if step.role in SYSTEM_ROLES else _names(step, reading) for step in steps)
     return Judged(
         messages=tuple(messages),
         steps=steps,
         tokens=tuple(sum(count(message.shown) for message in step.messages) for step in steps),
         floor=floor_of(steps, rules),
         names=names,
-        chances=use_chances(talk),
-        own=tuple(words_worth(steps, adapter or prior(), vectors)),
+        chances=use_chances(talk, reading),
+        own=tuple(words_worth(steps, adapter or prior(), reading, vectors)),
     )
 
 
-def _names(step: Step) -> frozenset[str]:
-    return frozenset(one.name for message in step.messages for one in showings(message.shown))
+def _names(step: Step, reading: Reading) -> frozenset[str]:
+    return frozenset(one.name for message in step.messages for one in reading.showings(message.shown))
 
 
 def fit(judged: Judged, budget: int, count: TokenCounter = count_tokens) -> Compressed:

@@ -10,13 +10,12 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 import numpy as np
 import regex
 
 from memory.engine.adapter import Adapter
-from memory.engine.compress.identifiers import showings, words
+from memory.engine.compress.identifiers import Reading
 from memory.engine.compress.messages import RESULT_ROLES, Message, Step
 from memory.engine.features import Context, features
 from memory.engine.lexical import LexicalIndex, terms
@@ -55,19 +54,19 @@ class _Seen:
     nearby: set[str] = field(default_factory=set)
 
 
-def use_chances(steps: Sequence[Step]) -> dict[str, float]:
+def use_chances(steps: Sequence[Step], reading: Reading) -> dict[str, float]:
     """How likely each identifier is passed on next, by name, in (0, 1)."""
-    found = identifier_features(steps)
+    found = identifier_features(steps, reading)
     return {name: 1.0 / (1.0 + math.exp(-BIAS - float(values @ _WEIGHTS))) for name, values in found.items()}
 
 
-def identifier_features(steps: Sequence[Step]) -> dict[str, Floats]:
+def identifier_features(steps: Sequence[Step], reading: Reading) -> dict[str, Floats]:
     """Each identifier's features (len(WEIGHTS),) float32, by name."""
-    seen = _survey(steps)
+    seen = _survey(steps, reading)
     spread = Counter(word for about in seen.values() for word in about.nearby)
     rare = {word: math.log(1 + len(seen) / count) for word, count in spread.items()}
-    now = _words_of(message for step in steps[-NOW_STEPS:] for message in step.messages)
-    said = _words_of(message for step in steps for message in step.messages if message.role == "user")
+    now = _words_of((message for step in steps[-NOW_STEPS:] for message in step.messages), reading)
+    said = _words_of((message for step in steps for message in step.messages if message.role == "user"), reading)
     kinds = Counter(kind(name) for name, about in seen.items() if about.passed)
     out: dict[str, Floats] = {}
     for name, about in seen.items():
@@ -86,16 +85,16 @@ def identifier_features(steps: Sequence[Step]) -> dict[str, Floats]:
     return out
 
 
-def _words_of(messages: Iterable[Message]) -> frozenset[str]:
-    return frozenset().union(*(words(message.shown) for message in messages))
+def _words_of(messages: Iterable[Message], reading: Reading) -> frozenset[str]:
+    return frozenset().union(*(reading.words(message.shown) for message in messages))
 
 
-def _survey(steps: Sequence[Step]) -> dict[str, _Seen]:
+def _survey(steps: Sequence[Step], reading: Reading) -> dict[str, _Seen]:
     seen: dict[str, _Seen] = {}
     for at, step in enumerate(steps):
         for message in step.messages:
-            passed = {one.name for text in acts(step, message) for one in showings(text)}
-            found = showings(message.shown)
+            passed = {one.name for text in acts(step, message) for one in reading.showings(text)}
+            found = reading.showings(message.shown)
             for one in found:
                 about = seen.setdefault(one.name, _Seen(told=message.role == "user"))
                 about.shown += about.last != at
@@ -122,12 +121,14 @@ def acts(step: Step, message: Message) -> list[str]:
     return []
 
 
-def words_worth(steps: Sequence[Step], adapter: Adapter, vectors: Floats | None = None) -> list[float]:
+def words_worth(
+    steps: Sequence[Step], adapter: Adapter, reading: Reading, vectors: Floats | None = None
+) -> list[float]:
     """What each step's words are worth, 0 to `WORDS_SHARE`: importance, new against what came later, near to now.
 
     `vectors` (S, E), one unit vector a step, stand in for shared words where they are given.
     """
-    said = [_words_of(step.messages) for step in steps]
+    said = [_words_of(step.messages, reading) for step in steps]
     now = frozenset().union(*said[-NOW_STEPS:])
     later: set[str] = set()
     out = [0.0] * len(steps)
@@ -139,17 +140,18 @@ def words_worth(steps: Sequence[Step], adapter: Adapter, vectors: Floats | None 
             cosines = vectors[at + 1 :] @ vectors[at]
             new = 1.0 - max(0.0, float(cosines.max()))
             near = max(0.0, float(cosines[-NOW_STEPS:].mean()))
-        worth = max((_importance(message.shown, message.role, adapter) for message in steps[at].messages), default=0.0)
+        worth = max(
+            (_importance(message.shown, message.role, adapter, reading) for message in steps[at].messages), default=0.0
+        )
         out[at] = WORDS_SHARE * (worth * new + near) / 2
         later |= said[at]
     return out
 
 
-@lru_cache(maxsize=8_192)  # an agent's list comes again at every step, one step longer
-def _features_of(text: str, role: Role) -> Floats:
-    return features(text, terms(text), role, Context(False, False, 0.0), LexicalIndex())
-
-
-def _importance(text: str, role: str, adapter: Adapter) -> float:
-    known = Role.TOOL if role in RESULT_ROLES else Role(role) if role in set(Role) else Role.OTHER
-    return adapter.importance.importance(_features_of(text, known))
+def _importance(text: str, role: str, adapter: Adapter, reading: Reading) -> float:
+    key = (adapter.version, role, text)
+    if key not in reading.importance:
+        known = Role.TOOL if role in RESULT_ROLES else Role(role) if role in set(Role) else Role.OTHER
+        seen = features(text, terms(text), known, Context(False, False, 0.0), LexicalIndex())
+        reading.importance[key] = adapter.importance.importance(seen)
+    return reading.importance[key]

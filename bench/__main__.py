@@ -7,13 +7,18 @@ import importlib
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 from bench import table
 from bench.scratch import scratch_home
 
 # One file a bench. Each has `add_arguments(parser)` and `run(arguments) -> list[table.Row]`.
-BENCHES = {"latency": "what a turn's recall and remember cost, with the database, for banks of several sizes"}
+BENCHES = {
+    "latency": "what a turn's recall and remember cost, with the database, for banks of several sizes",
+    "compress": "whether what an agent passes on is still in view when its message list is compressed step by step",
+}
+WITHOUT_DJANGO = frozenset({"compress"})  # need no home and no database
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -28,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     names.add_argument("name", choices=BENCHES, metavar="NAME")
     name = names.parse_args(words[:1]).name
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended and swept away
-    with scratch_home():
+    with nullcontext() if name in WITHOUT_DJANGO else scratch_home():
         bench = importlib.import_module(f"bench.{name}")  # only now: Django's settings read the environment once
         parser = argparse.ArgumentParser(prog=f"python -m bench {name}", description=bench.__doc__)
         parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there")

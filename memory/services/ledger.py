@@ -160,12 +160,23 @@ class LedgerWriter:
         words |= at_hand | {
             pk: terms(text) for pk, text in Memory.objects.filter(pk__in=unread).values_list("pk", "text") if unread
         }
-        Posting.objects.bulk_create(self._postings(words), batch_size=5000)
+        self._insert_postings(words)
 
-    def _postings(self, words: Mapping[UUID, Sequence[str]]) -> Iterator[Posting]:
-        for memory, found in words.items():
-            for term, tf in Counter(word[:_TERM_LENGTH] for word in found).items():
-                yield Posting(owner_id=self.bank.owner_id, bank=self.bank, memory_id=memory, term=term, tf=tf)
+    def _insert_postings(self, words: Mapping[UUID, Sequence[str]]) -> None:
+        """One plain statement: an eviction adds dozens of rows, and an object for each costs more than they do."""
+        rows = [
+            (memory, term, tf)
+            for memory, found in words.items()
+            for term, tf in Counter(word[:_TERM_LENGTH] for word in found).items()
+        ]
+        if not rows:
+            return
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "INSERT INTO memory_posting (owner_id, bank_id, memory_id, term, tf) SELECT %s, %s, memory, term, tf "
+                "FROM unnest(%s::uuid[], %s::text[], %s::int[]) AS new(memory, term, tf)",
+                [self.bank.owner_id, self.bank.pk, *(list(column) for column in zip(*rows, strict=True))],
+            )
 
 
 def table_change(event: BankEvent) -> dict[str, Any]:

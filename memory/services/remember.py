@@ -60,12 +60,13 @@ def remember_turn(bank_id: UUID, ready: TurnToRemember, *, now: datetime) -> Non
     """
     pieces = {ready.turn.pk: _pieces(ready)}
     vectors = _encode(pieces)
-    no_longer_said = _no_longer_said(ready.turn, pieces[ready.turn.pk])
+    no_longer_said = _no_longer_said(ready.turn, pieces[ready.turn.pk]) if ready.turn.remembered else {}
     with transaction.atomic() if no_longer_said else nullcontext():
         if no_longer_said:
             take_back(bank_id, no_longer_said, now=now)
         with writing(bank_id) as writer, writer.hot.lock:
             _remember(writer, [ready.turn], pieces, vectors, now)
+    ready.turn.remembered = True
 
 
 def remember_turns(bank_id: UUID, turns: Sequence[Turn], *, now: datetime) -> None:
@@ -193,9 +194,10 @@ def _same_words(one: str, other: str) -> bool:
 
 def _already_told(turns: Sequence[Turn]) -> set[tuple[UUID, str, int]]:
     """Sides of these turns that are sources already: a turn tried again is not remembered twice."""
-    return set(
-        MemorySource.objects.filter(turn__in=[turn.pk for turn in turns]).values_list("turn_id", "side", "piece")
-    )
+    again = [turn.pk for turn in turns if turn.remembered]
+    if not again:
+        return set()
+    return set(MemorySource.objects.filter(turn__in=again).values_list("turn_id", "side", "piece"))
 
 
 def _archived(bank: Bank, contents: Sequence[bytes]) -> dict[bytes, MemoryItem]:

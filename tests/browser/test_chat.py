@@ -227,8 +227,8 @@ def test_every_script_is_shown_and_remembered_as_it_was_written(
         screen.say(text)
         said = screen.last.locator(".observation > .markdown")
         expect(said).to_have_text(text)
-        direction = said.evaluate("one => getComputedStyle(one).direction")
-        assert direction == ("rtl" if re.search("[\u0590-\u06ff]", text) else "ltr"), text
+        # asked until it holds: a node that the final frame replaced in between has no style
+        expect(said).to_have_css("direction", "rtl" if re.search("[\u0590-\u06ff]", text) else "ltr")
         screen.remembered().click()
         expect(screen.rows().first.locator(".memory-text")).to_have_text(text)
     picture(screen.page, "scripts")
@@ -249,12 +249,13 @@ def test_code_is_highlighted_and_injected_script_is_inert(
     code = screen.reply.locator("pre code")
     expect(code).to_contain_text("def greet(name):")
     expect(code.locator("span[class]").first).to_be_visible()
-    colours = code.evaluate("one => new Set([...one.querySelectorAll('*')].map(s => getComputedStyle(s).color)).size")
-    assert colours > 1
     expect(screen.reply.locator("table td").first).to_have_text("1")
     expect(screen.reply).to_contain_text("<script>window.hacked = 1</script>")
     assert screen.turns.locator("script, img, svg[onload], a[href^='javascript']").count() == 0
     assert screen.page.evaluate("() => window.hacked") is None
+    expect(screen.remembered()).to_be_visible()  # the turn is over: no frame replaces the code while it is looked at
+    colours = code.evaluate("one => new Set([...one.querySelectorAll('*')].map(s => getComputedStyle(s).color)).size")
+    assert colours > 1
     picture(screen.page, "markdown")
 
 

@@ -23,12 +23,12 @@ import numpy as np
 
 from bench.agent_logs import BACK, FAR, READERS, Log, Use, read_logs
 from bench.table import DRAWS, Row, figure, median
-from memory.engine.adapter import prior
 from memory.engine.compress.floor import FloorRules
 from memory.engine.compress.identifiers import Reading
 from memory.engine.compress.lists import Compressed, Judged, assemble, fit, judge
 from memory.engine.compress.messages import SYSTEM_ROLES
 from memory.engine.compress.selection import Kept, choose
+from memory.engine.prior import prior
 from memory.engine.text import count_tokens
 
 BUDGETS = (0.3, 0.5, 0.7)

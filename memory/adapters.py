@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from memory.engine.adapter import Adapter, prior
+from memory.engine.adapter import Adapter
+from memory.engine.prior import prior
 from memory.models import AdapterVersion
 
 

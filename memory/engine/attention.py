@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memory.engine import signals
-from memory.engine.adapter import Adapter
+from memory.engine.adapter import Adapter, RecallHead
 from memory.engine.columns import columns
 from memory.engine.signals import Candidates, Signals
 from memory.engine.types import Cue, Floats, RecallLimits, Recollected, Recollection, State
@@ -31,11 +31,7 @@ def recall(cue: Cue, candidates: Candidates, adapter: Adapter, limits: RecallLim
     from the archive has to pass the floor all the same.
     """
     computed = signals.compute(cue, candidates)
-    weights_of_signals = adapter.recall.weights(cue.asking)
-    if not signals.reads_like_english(cue.text):
-        weights_of_signals = _mostly_lexical(weights_of_signals)
-    contributions = computed.values * weights_of_signals  # (N, S)
-    logits = contributions.sum(axis=1)
+    contributions, logits = scored(cue, computed.values, adapter.recall)
     fit = fits(cue, candidates, adapter)
     bypassed = int((~candidates.archived).sum()) < BYPASS_BELOW
     # what the prompt shows anyway takes part in the normalisation alone: it gets no weight and is no near miss
@@ -71,14 +67,13 @@ def fits(cue: Cue, candidates: Candidates, adapter: Adapter) -> Floats:
     return candidates.coverage
 
 
-def _mostly_lexical(weights: Floats) -> Floats:
-    """Take the encoder's word for little where it does not know the script."""
-    out = weights.copy()
-    for name in ("cosine", "cosine_previous", "cosine_next"):
-        out[signals.NAMES.index(name)] *= 0.2
-    lexical = signals.NAMES.index("lexical")
-    out[lexical] = max(out[lexical], 1.0)
-    return out
+def scored(cue: Cue, values: Floats, head: RecallHead) -> tuple[Floats, Floats]:
+    """What each signal (N, S) adds, and the logits (N,). Contributions sum to the logit, less a trained interplay."""
+    contributions = values * head.weights(cue.asking, signals.reads_like_english(cue.text))
+    logits = contributions.sum(axis=1)
+    if head.interplay is not None:
+        logits = logits + head.interplay.logits(values)
+    return contributions, logits
 
 
 def _fill(

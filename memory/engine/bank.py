@@ -13,7 +13,8 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from memory.engine.types import BankError, Budget, MemoryItem, State
+from memory.engine.statistics import RoleStatistics
+from memory.engine.types import BankError, Budget, MemoryItem, Role, State
 
 DAY = 86_400.0  # seconds
 
@@ -21,8 +22,8 @@ DAY = 86_400.0  # seconds
 class Kind(StrEnum):
     """What can happen to a bank."""
 
-    CONFIGURED = "configured"  # data: memories, tokens, policy; evict_at and unit where they are not the usual ones
-    WRITTEN = "written"  # data: tokens, importance, adapter, turn, side, piece
+    CONFIGURED = "configured"  # data: memories, tokens, policy; evict_at, unit, kind where not the usual ones
+    WRITTEN = "written"  # data: tokens, importance, adapter, turn, side, piece, role, features (in thousandths)
     TOLD = "told"  # another source of a memory: data: turn, side, how ("retold", "merged"), cosine
     EVICTED = "evicted"  # data: reason, policy, adapter, score, over, instead, budget
     RESTORED = "restored"  # data: reason
@@ -63,6 +64,8 @@ class Mark:
     last_recalled: datetime | None = None
     written_at: datetime | None = None
     strength: float = 1.0  # grows at each recall by tanh(t/2), t in the bank's unit of time
+    role: str = ""
+    features: tuple[int, ...] = ()  # in thousandths; gone with an erasure
 
 
 class BankState:
@@ -79,6 +82,8 @@ class BankState:
         self.held_tokens = 0
         self.pinned = 0
         self.pinned_tokens = 0
+        self.statistics = RoleStatistics()  # of everything written and not erased
+        self.kind = ""  # of conversation, where the configuration tells it
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, BankState) and vars(self) == vars(other)
@@ -113,6 +118,7 @@ def apply(state: BankState, event: BankEvent) -> BankState:
         state.policy = event.data["policy"]
         state.evict_at = event.data.get("evict_at", 1.0)
         state.unit = event.data.get("unit", DAY)
+        state.kind = event.data.get("kind", "")
     elif event.kind is Kind.RECALLED:
         _recalled(state, event)
     elif event.memory is not None:
@@ -120,6 +126,7 @@ def apply(state: BankState, event: BankEvent) -> BankState:
         after = _written(event) if event.kind is Kind.WRITTEN else _changed(before, event)
         _count(state, before, -1)
         _count(state, after, +1)
+        _measure(state, before, after)
         state.marks[event.memory] = after
     else:
         raise BankError(f"Event {event.seq} ({event.kind}) names no memory.")
@@ -143,9 +150,20 @@ def _count(state: BankState, mark: Mark | None, sign: int) -> None:
             state.pinned_tokens += sign * mark.tokens
 
 
+def _measure(state: BankState, before: Mark | None, after: Mark) -> None:
+    """Count a memory's features in when it is written, and out when it is erased."""
+    if before is None and after.features:
+        state.statistics.add(Role(after.role), after.features)
+    elif before is not None and before.features and not after.features:
+        state.statistics.add(Role(before.role), before.features, -1)
+
+
 def _written(event: BankEvent) -> Mark:
     data = event.data
-    return Mark(State.HELD, data["tokens"], data["importance"], data["adapter"], event.seq, written_at=event.at)
+    return Mark(
+        State.HELD, data["tokens"], data["importance"], data["adapter"], event.seq, written_at=event.at,
+        role=data.get("role", ""), features=tuple(data.get("features", ())),
+    )  # fmt: skip
 
 
 def _changed(mark: Mark | None, event: BankEvent) -> Mark:
@@ -168,7 +186,7 @@ def _changed(mark: Mark | None, event: BankEvent) -> Mark:
             pinned = mark.pinned and to is State.HELD  # nothing in the archive is pinned
             return replace(mark, state=to, before=None, reason=data.get("reason", mark.reason), pinned=pinned)
         case Kind.ERASED:
-            return replace(mark, state=State.ERASED, before=None, pinned=False, reason="")
+            return replace(mark, state=State.ERASED, before=None, pinned=False, reason="", features=())
         case Kind.RESCORED:
             return replace(mark, importance=data["importance"], adapter=data["adapter"])
         case _:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import regex
 
+from memory.engine.features import has_dates, has_numbers, log_words
 from memory.engine.types import MemoryItem, Role
 
 Columns = dict[str, npt.NDArray[Any]]  # every array has one entry a memory
@@ -27,6 +28,11 @@ TYPES: dict[str, type[np.generic]] = {
     "speaker": np.int64,  # likewise
     "question": np.bool_,
     "assistant": np.bool_,
+    "tool": np.bool_,
+    "formed": np.bool_,  # made of others, as a summary is
+    "numbers": np.bool_,
+    "dated": np.bool_,  # speaks of a day, a month, an hour
+    "length": np.float32,  # ln(1 + words), as the importance head sees it
     "pinned": np.bool_,
     "recalls": np.int64,
     "touched": np.float64,  # seconds since 1970: last recalled, else written into the bank
@@ -43,6 +49,8 @@ def record(item: MemoryItem) -> tuple[Any, ...]:
     return (
         item.at.timestamp(), item.tokens, item.importance, item.written, item.place.position, item.piece,
         hash(item.turn), hash(item.speaker), bool(_QUESTION.search(item.text)), item.role is Role.ASSISTANT,
+        item.role is Role.TOOL, item.kind != "side", has_numbers(item.text), has_dates(item.text),
+        log_words(item.text),
         item.pinned, item.recalls, item.touched.timestamp(), item.strength,
         item.id.int & _LOWER_HALF,
     )  # fmt: skip

@@ -15,10 +15,12 @@ import regex
 from memory.engine.lexical import LexicalIndex
 from memory.engine.types import Floats, Role
 
+# Only ever appended to: stored features and the sums over them are read by place.
 NAMES: tuple[str, ...] = (
     "log_words", "numbers", "date_words", "proper_nouns", "question", "exclamation", "first_person", "attachment",
     "identifiers", "amounts", "paths", "small_talk", "negation", "follows_question", "first_in_session",
     "mean_idf", "sum_idf", "novelty", "role_user", "role_assistant", "role_tool", "role_other",
+    "place_in_session", "lines", "quotes", "new_words",
 )  # fmt: skip
 
 _NUMBER = regex.compile(r"\p{N}+")
@@ -44,6 +46,7 @@ _SMALL_TALK = regex.compile(
     r"that|sounds|is|are|how|you|doing|a|lot|very|much|for|it)\W*)+$",
     regex.IGNORECASE,
 )
+_QUOTED = regex.compile(r"[\"“][^\"”]{2,}[\"”]|\*\*[^*]+\*\*")
 _ASKING = regex.compile(
     r"^\W*(?:so |and |but |hey |please )*(?:who|whom|whose|what|when|where|why|which|how|do|does|did|is|are|was|were|"
     r"can|could|will|would|should|shall|have|has|had|may|remind me|tell me|show me|find|list|summari[sz]e)\b",
@@ -56,6 +59,21 @@ def is_asking(text: str) -> bool:
     return bool(regex.search(r"[?？؟]", text)) or bool(_ASKING.search(text))
 
 
+def has_numbers(text: str) -> bool:
+    """Whether a text holds a digit."""
+    return bool(_NUMBER.search(text))
+
+
+def has_dates(text: str) -> bool:
+    """Whether a text speaks of days, months, hours or years."""
+    return bool(_DATE.search(text))
+
+
+def log_words(text: str) -> float:
+    """ln(1 + words); of a text without spaces, two characters count as a word."""
+    return math.log1p(text.count(" ") + 1 if " " in text else len(text) / 2)
+
+
 @dataclass(frozen=True)
 class Context:
     """What came before a side, as far as its features need it."""
@@ -63,6 +81,7 @@ class Context:
     follows_question: bool
     first_in_session: bool
     best_cosine: float  # to the memories in the bank, 0 for an empty one
+    position: int = 0  # of the side in its session
 
 
 def features(text: str, words: Sequence[str], role: Role, context: Context, index: LexicalIndex) -> Floats:
@@ -91,6 +110,10 @@ def features(text: str, words: Sequence[str], role: Role, context: Context, inde
         "sum_idf": math.log1p(sum(idf)),
         "novelty": 1.0 - max(0.0, context.best_cosine),
         **{f"role_{name}": float(role == name) for name in Role},
+        "place_in_session": math.log1p(context.position),
+        "lines": math.log1p(text.count("\n")),
+        "quotes": _count(_QUOTED, text),
+        "new_words": index.unseen(words),
     }
     return np.array([values[name] for name in NAMES], dtype=np.float32)
 

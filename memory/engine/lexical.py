@@ -110,6 +110,13 @@ class LexicalIndex:
         n, count = len(self._length), len(self._postings.get(term, ()))
         return math.log(1 + (n - count + 0.5) / (count + 0.5))
 
+    def unseen(self, words: Sequence[str]) -> float:
+        """Share of the different `words` that no memory holds, 0 for no words and for an empty index."""
+        different = set(words)
+        if not different or not self._length:
+            return 0.0
+        return sum(word not in self._postings for word in different) / len(different)
+
     def scores(self, cue_terms: Sequence[str], slots: int) -> Floats:
         """BM25 of every slot for the cue, as (slots,) float32; empty slots score 0."""
         out = np.zeros(slots, dtype=np.float32)

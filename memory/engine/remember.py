@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -15,6 +15,7 @@ from memory.engine.features import Context, features, negations
 from memory.engine.hot import HotBank
 from memory.engine.lexical import terms
 from memory.engine.retention import RetentionPolicy, choose_evictions
+from memory.engine.statistics import quantised
 from memory.engine.text import count_tokens
 from memory.engine.types import Budget, Floats, MemoryItem, NewSide
 
@@ -132,17 +133,20 @@ class Planner:
         self.plan.sources.append((memory, side, how))
 
     def _write(self, side: NewSide, words: Sequence[str], context: Context, cosine: float) -> None:
-        context = Context(context.follows_question, context.first_in_session, cosine)
+        context = replace(context, best_cosine=cosine, position=side.place.position)
         values = features(side.text, words, side.role, context, self._hot.index)
+        state = self._hot.state
+        importance = self._adapter.importance.importance(values, side.role, state.statistics, state.kind)
         item = MemoryItem(
             id=side.id, text=side.text, role=side.role, speaker=side.speaker, at=side.at,
-            tokens=count_tokens(side.text), importance=round(self._adapter.importance.importance(values), 6),
+            tokens=count_tokens(side.text), importance=round(importance, 6),
             turn=side.turn, side=side.side, place=side.place, piece=side.piece,
             written=self._first + len(self.plan.events), written_at=self._now,
         )  # fmt: skip
         self.event(
             Kind.WRITTEN, item.id, tokens=item.tokens, importance=item.importance, adapter=self._adapter.version,
-            turn=str(side.turn), side=side.side.value, piece=side.piece,
+            turn=str(side.turn), side=side.side.value, piece=side.piece, role=side.role.value,
+            features=quantised(values),
         )  # fmt: skip
         write = Write(item, side, values)
         self.plan.writes.append(write)

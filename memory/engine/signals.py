@@ -10,19 +10,33 @@ import numpy.typing as npt
 import regex
 
 from memory.engine.columns import Columns, columns
+from memory.engine.dates import intervals
 from memory.engine.lexical import terms
 from memory.engine.types import Cue, Floats, MemoryItem
 
 NAMES: tuple[str, ...] = (
     "cosine", "lexical", "cosine_previous", "cosine_next", "lexical_previous", "lexical_next",
-    "speaker_named", "is_question", "assistant_said", "pinned", "recency",
-    "similarity", "coverage",
+    "speaker_named", "is_question", "assistant_said", "tool_said", "pinned", "formed", "recency", "age",
+    "date_agreement", "length", "numbers", "dated", "when_dated", "when_speaker", "count_numbers", "importance",
+    "recalled", "similarity", "coverage",
 )  # fmt: skip
-NORMALISED: tuple[str, ...] = ("cosine", "lexical")
+NORMALISED: tuple[str, ...] = ("cosine", "lexical", "age", "length", "importance", "recalled")
 
 Indices = npt.NDArray[np.int64]
 _UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Arabic}\p{Cyrillic}\p{Devanagari}]")
 _LETTER = regex.compile(r"\p{L}")
+_WHEN = regex.compile(
+    r"^\W*(?:so |and |but )?when\b|\b(?:what|which) (?:date|day|month|year|time)\b|\bhow long ago\b|"
+    r"什么时候|几月|几号|何时",
+    regex.IGNORECASE,
+)
+_COUNT = regex.compile(
+    r"\bhow (?:many|much|old|long|far|tall|often|big|large)\b|\bwhat (?:number|amount|price|age)\b|"
+    r"多少|几个|几岁|多大|多高|多久",
+    regex.IGNORECASE,
+)
+DAY = 86_400.0  # seconds
+TOLD_AFTER = 7.0  # days: how soon people tell of what happened
 
 
 @dataclass(frozen=True)
@@ -53,6 +67,8 @@ def compute(cue: Cue, candidates: Candidates) -> Signals:
     cosine = _z("cosine", candidates.cosine, constants)
     lexical = _z("lexical", candidates.lexical, constants)
     of_items = columns(candidates.items)
+    named = _speaker_named(cue.text, candidates.items, of_items)
+    when, count = bool(_WHEN.search(cue.text)), bool(_COUNT.search(cue.text))
     by_name = {
         "cosine": cosine,
         "lexical": lexical,
@@ -60,11 +76,23 @@ def compute(cue: Cue, candidates: Candidates) -> Signals:
         "cosine_next": _of_neighbour(cosine, candidates.next),
         "lexical_previous": _of_neighbour(lexical, candidates.previous),
         "lexical_next": _of_neighbour(lexical, candidates.next),
-        "speaker_named": _speaker_named(cue.text, candidates.items, of_items),
+        "speaker_named": named,
         "is_question": of_items["question"],
         "assistant_said": of_items["assistant"],
+        "tool_said": of_items["tool"],
         "pinned": of_items["pinned"],
+        "formed": of_items["formed"],
         "recency": _recency(of_items),
+        "age": _z("age", _age(cue, of_items), constants),
+        "date_agreement": _date_agreement(cue, of_items),
+        "length": _z("length", of_items["length"], constants),
+        "numbers": of_items["numbers"],
+        "dated": of_items["dated"],
+        "when_dated": when * of_items["dated"],
+        "when_speaker": when * named,
+        "count_numbers": count * of_items["numbers"],
+        "importance": _z("importance", of_items["importance"].astype(np.float32), constants),
+        "recalled": _z("recalled", np.log1p(of_items["recalls"]).astype(np.float32), constants),
         "similarity": candidates.cosine,
         "coverage": candidates.coverage,
     }
@@ -93,6 +121,22 @@ def _of_neighbour(scores: Floats, neighbour: Indices) -> Floats:
     out = np.zeros_like(scores)
     there = neighbour >= 0
     out[there] = scores[neighbour[there]]
+    return out
+
+
+def _age(cue: Cue, of_items: Columns) -> Floats:
+    """ln(1 + days) from when a memory was said to the cue, 0 for what lies ahead."""
+    days = np.maximum(0.0, cue.at.timestamp() - of_items["at"]) / DAY
+    return np.asarray(np.log1p(days), dtype=np.float32)
+
+
+def _date_agreement(cue: Cue, of_items: Columns) -> Floats:
+    """1 for what was said in a time that the cue speaks of; people tell afterwards, so it fades in the days behind."""
+    out = np.zeros(len(of_items["at"]), dtype=np.float32)
+    for start, end in intervals(cue.text, cue.at):
+        late = (of_items["at"] - end.timestamp()) / DAY
+        after = np.where(late < 0, 1.0, np.exp(-np.maximum(late, 0) / TOLD_AFTER))
+        out = np.maximum(out, np.where(of_items["at"] >= start.timestamp(), after, 0.0)).astype(np.float32)
     return out
 
 

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
@@ -144,12 +144,17 @@ def erase(memory_id: UUID, *, now: datetime) -> bool:
 
 
 def scrub(memories: Sequence[UUID]) -> None:
-    """Take memories out of every table but the ledger, which keeps ids and numbers alone."""
+    """Take memories out of every table but the ledger, which keeps ids and numbers, and of these none of the text's."""
     names = {str(memory) for memory in memories}
     for trace in Recall.objects.filter(_names_any(names)):
         trace.rows = [row for row in trace.rows if row["memory"] not in names]
         trace.regretted = [row for row in trace.regretted if row["memory"] not in names]
         trace.save(update_fields=["rows", "regretted"])
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE memory_event SET data = data - 'features' WHERE memory = ANY(%s) AND kind = %s",
+            [list(memories), Kind.WRITTEN.value],
+        )
     Memory.objects.filter(pk__in=memories).delete()
     transaction.on_commit(encoder().clear)
 

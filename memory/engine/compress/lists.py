@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from memory.engine.adapter import Adapter, prior
+from memory.engine.adapter import Adapter
 from memory.engine.compress.floor import FloorRules, floor_of
 from memory.engine.compress.identifiers import Reading
 from memory.engine.compress.messages import SYSTEM_ROLES, Message, Step, split_steps, to_openai
 from memory.engine.compress.selection import Kept, TokenCounter, choose, marker_text
 from memory.engine.compress.worth import use_chances, words_worth
+from memory.engine.prior import prior
 from memory.engine.text import count_tokens
 from memory.engine.types import Floats
 

@@ -19,6 +19,7 @@ from memory.engine.compress.identifiers import Reading
 from memory.engine.compress.messages import RESULT_ROLES, Message, Step
 from memory.engine.features import Context, features
 from memory.engine.lexical import LexicalIndex, terms
+from memory.engine.statistics import RoleStatistics
 from memory.engine.types import Floats, Role
 
 WEIGHTS: Mapping[str, float] = {
@@ -153,5 +154,5 @@ def _importance(text: str, role: str, adapter: Adapter, reading: Reading) -> flo
     if key not in reading.importance:
         known = Role.TOOL if role in RESULT_ROLES else Role(role) if role in set(Role) else Role.OTHER
         seen = features(text, terms(text), known, Context(False, False, 0.0), LexicalIndex())
-        reading.importance[key] = adapter.importance.importance(seen)
+        reading.importance[key] = adapter.importance.importance(seen, known, RoleStatistics(), "tool_use")
     return reading.importance[key]

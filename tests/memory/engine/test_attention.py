@@ -7,10 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.engine import signals
-from memory.engine.adapter import Adapter, Floor, RecallHead, prior
+from memory.engine.adapter import Adapter, Floor, RecallHead
 from memory.engine.attention import TRACED, recall, softmax
 from memory.engine.hot import HotBank
 from memory.engine.lexical import terms
+from memory.engine.prior import prior
 from memory.engine.types import Cue, RecallLimits, Recollection, State
 from tests.memory.engine.toy_bank import cue, floats, hot_bank, item, loaded, turn_id
 
@@ -19,7 +20,7 @@ WIDE = RecallLimits(tokens=10_000, memories=100)
 
 def head(**weights: float) -> RecallHead:
     values = np.array([weights.get(name, 0.0) for name in signals.NAMES], dtype=np.float32)
-    return RecallHead(asking=values, telling=-values, temperature=1.0)
+    return RecallHead(asking=values, telling=-values, unread=values, temperature=1.0)
 
 
 def adapter(threshold: float = 0.0, highly: float = 0.9, **weights: float) -> Adapter:
@@ -76,7 +77,7 @@ def test_logits_contributions_and_weights_are_worked_by_hand() -> None:
         assert row.signals["similarity"] * 2 == pytest.approx(row.contributions.get("similarity", 0.0), abs=1e-5)
     assert set(found.rows[0].contributions) == {"similarity", "recency"}
     assert set(found.rows[-1].contributions) == set()
-    assert found.adapter == "prior-1"
+    assert found.adapter == "prior-2"
 
 
 def test_cues_that_tell_are_weighed_by_weights_of_their_own() -> None:

@@ -25,7 +25,7 @@ def test_writing_fills_the_bank(ledger: Ledger) -> None:
     state = replay(ledger.events)
     assert (state.seq, state.held, state.held_tokens) == (3, 2, 17)
     assert (state.budget, state.policy) == (Budget(5, 100), "importance")
-    assert state.marks[A] == Mark(State.HELD, 10, 0.25, "prior-1", written=2, written_at=ledger.events[1].at)
+    assert state.marks[A] == Mark(State.HELD, 10, 0.25, "prior-2", written=2, written_at=ledger.events[1].at)
 
 
 def test_an_eviction_archives_with_its_reason_and_lifts_the_pin(ledger: Ledger) -> None:

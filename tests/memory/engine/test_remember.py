@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.engine.adapter import prior
 from memory.engine.bank import Kind, replay
 from memory.engine.features import Context
 from memory.engine.hot import HotBank, check
+from memory.engine.prior import prior
 from memory.engine.remember import Planner, WritingPlan
 from memory.engine.retention import POLICIES
+from memory.engine.statistics import quantised
 from memory.engine.text import count_tokens
 from memory.engine.types import MemoryItem, NewSide, Place, Role, State
 from tests.memory.engine.toy_bank import (
@@ -56,10 +57,12 @@ def test_a_new_side_is_written_with_its_score_and_where_it_came_from() -> None:
     event, write = made.events[0], made.writes[0]
     assert (event.seq, event.memory) == (hot.state.seq + 1, side.id)
     assert event.data == {
-        "tokens": count_tokens(side.text), "importance": write.item.importance, "adapter": "prior-1",
-        "turn": str(side.turn), "side": "observation", "piece": 2,
+        "tokens": count_tokens(side.text), "importance": write.item.importance, "adapter": "prior-2",
+        "turn": str(side.turn), "side": "observation", "piece": 2, "role": "user",
+        "features": quantised(write.features),
     }  # fmt: skip
-    assert write.item.importance == pytest.approx(prior().importance.importance(write.features), abs=1e-6)
+    score = prior().importance.importance(write.features, side.role, hot.state.statistics)
+    assert write.item.importance == pytest.approx(score, abs=1e-6)
     assert (write.item.written, write.item.piece, write.item.text) == (event.seq, 2, side.text)
     assert made.sources == [(side.id, side, "written")]
 
@@ -156,7 +159,7 @@ def test_a_full_bank_lets_the_least_important_go_and_says_why() -> None:
     gone = made.events[1]
     assert gone.memory == memory_id(1)
     assert gone.data == {
-        "reason": "budget", "policy": "importance", "adapter": "prior-1", "score": 0.01, "over": "memories",
+        "reason": "budget", "policy": "importance", "adapter": "prior-2", "score": 0.01, "over": "memories",
         "instead": str(memory_id(5)), "budget": [2, 10_000],
     }  # fmt: skip
 

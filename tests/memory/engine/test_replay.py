@@ -5,8 +5,8 @@ from uuid import UUID
 
 import pytest
 
-from memory.engine.adapter import prior
 from memory.engine.features import Context
+from memory.engine.prior import prior
 from memory.engine.replay import Replayed, ReplayTurn, replay_turns
 from memory.engine.retention import policy_named
 from memory.engine.types import Budget, Cue, RecallLimits

@@ -1,3 +1,6 @@
+import math
+from datetime import UTC, datetime, timedelta
+
 import numpy as np
 import pytest
 
@@ -34,10 +37,9 @@ def test_cosine_and_bm25_are_z_scored_within_the_candidates() -> None:
     deviation = float(np.std([0.1, 0.3, 0.5, 0.7]))
     assert column("cosine", found.values) == pytest.approx([(x - 0.4) / deviation for x in (0.1, 0.3, 0.5, 0.7)])
     assert column("lexical", found.values) == pytest.approx([(x - 1) / 3**0.5 for x in (0, 0, 0, 4)])
-    assert found.normalisation == {
-        "cosine": pytest.approx((0.4, deviation)),
-        "lexical": pytest.approx((1.0, 3**0.5)),
-    }
+    assert found.normalisation["cosine"] == pytest.approx((0.4, deviation))
+    assert found.normalisation["lexical"] == pytest.approx((1.0, 3**0.5))
+    assert set(found.normalisation) == set(signals.NORMALISED)
 
 
 def test_scores_that_are_all_alike_say_nothing() -> None:
@@ -88,7 +90,37 @@ def test_recency_is_the_order_in_time() -> None:
 def test_no_candidates_have_no_signals() -> None:
     found = compute(cue("where?"), candidates([]))
     assert found.values.shape == (0, len(signals.NAMES))
-    assert found.normalisation == {"cosine": (0.0, 0.0), "lexical": (0.0, 0.0)}
+    assert found.normalisation == dict.fromkeys(signals.NORMALISED, (0.0, 0.0))
+
+
+def test_what_was_said_in_a_time_that_the_cue_speaks_of_agrees_with_it() -> None:
+    days = [datetime(2025, month, day, tzinfo=UTC) for month, day in ((5, 31), (6, 1), (6, 30), (7, 1), (7, 15))]
+    items = [item(number, at=at) for number, at in enumerate(days)]
+    found = column("date_agreement", compute(cue("What happened in June 2025?"), candidates(items)).values)
+    assert found == pytest.approx([0.0, 1.0, 1.0, 1.0, math.exp(-14 / 7)])  # told two weeks after the month's end
+    assert column("date_agreement", compute(cue("What happened?"), candidates(items)).values) == [0.0] * 5
+
+
+def test_cues_that_ask_when_or_how_many_look_for_dates_and_numbers() -> None:
+    items = [item(0, "We met on Friday", speaker="Ben"), item(1, "I have 3 cats"), item(2, "Nothing of the kind")]
+    when = compute(cue("When did Ben go?"), candidates(items)).values
+    assert column("when_dated", when) == [1.0, 0.0, 0.0]
+    assert column("when_speaker", when) == [1.0, 0.0, 0.0]
+    assert column("count_numbers", when) == [0.0, 0.0, 0.0]
+    many = compute(cue("How many cats?"), candidates(items)).values
+    assert column("count_numbers", many) == [0.0, 1.0, 0.0]
+    assert column("when_dated", many) == [0.0, 0.0, 0.0]
+    assert column("numbers", many) == [0.0, 1.0, 0.0]
+    assert column("dated", many) == [1.0, 0.0, 0.0]
+
+
+def test_age_is_the_logarithm_of_days_in_deviations() -> None:
+    asked = cue("where?")
+    items = [item(0, at=asked.at - timedelta(days=7)), item(1, at=asked.at), item(2, at=asked.at + timedelta(days=1))]
+    raw = [math.log(8), 0.0, 0.0]
+    mean, deviation = float(np.mean(raw)), float(np.std(raw))
+    expected = [(x - mean) / deviation for x in raw]
+    assert column("age", compute(asked, candidates(items)).values) == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.parametrize("text", ["Where does Anna live?", "Où habite Anna ?", "123 !", "Anna lives in 東京"])

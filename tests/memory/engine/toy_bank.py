@@ -77,7 +77,7 @@ class Ledger:
 
     def written(self, one: MemoryItem) -> BankEvent:
         return self(
-            Kind.WRITTEN, one.id, tokens=one.tokens, importance=one.importance, adapter="prior-1", turn=str(one.turn),
+            Kind.WRITTEN, one.id, tokens=one.tokens, importance=one.importance, adapter="prior-2", turn=str(one.turn),
             side=one.side.value, piece=one.piece,
         )  # fmt: skip
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memory.engine.adapter import prior
 from memory.engine.bank import Kind
 from memory.engine.features import Context
+from memory.engine.prior import prior
 from memory.engine.remember import Planner
 from memory.engine.retention import choose_evictions, policy_named
 from memory.engine.types import Budget, MemoryItem, Side

@@ -32,6 +32,7 @@ class Loaded:
     item: MemoryItem
     vector: Floats
     content: bytes
+    words: Sequence[str] | None = None  # the text's terms, where they are at hand
 
 
 class HotBank:
@@ -139,7 +140,7 @@ class HotBank:
     def _hold(self, found: Loaded) -> None:
         slot = self._free.pop() if self._free else self._grow()
         item = found.item
-        words = terms(item.text)
+        words = list(found.words) if found.words is not None else terms(item.text)
         self._items[slot], self._words[slot], self._content[slot] = item, words, found.content
         self._vectors[slot] = found.vector
         put(self._columns, slot, item)

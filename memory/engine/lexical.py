@@ -58,6 +58,9 @@ def terms(text: str) -> list[str]:
     out: list[str] = []
     stopped: list[str] = []
     for word in _WORD.findall(folded):
+        if word.isascii() and word.isalnum():  # most words, by the short way
+            (stopped if word in STOP_WORDS else out).append(stem(word))
+            continue
         if _RUN.fullmatch(word):
             out += [word] if len(word) == 1 else [word[i : i + 2] for i in range(len(word) - 1)]
             continue

@@ -29,6 +29,7 @@ class Write:
     item: MemoryItem
     new: NewSide
     features: Floats
+    words: Sequence[str]  # the text's terms
 
 
 @dataclass
@@ -148,7 +149,7 @@ class Planner:
             turn=str(side.turn), side=side.side.value, piece=side.piece, role=side.role.value,
             features=quantised(values),
         )  # fmt: skip
-        write = Write(item, side, values)
+        write = Write(item, side, values, words)
         self.plan.writes.append(write)
         self.plan.sources.append((item.id, side, "written"))
         self._new[item.id] = write

@@ -93,7 +93,7 @@ class PrivateBank:
             planner.take(side, context, self._archived)
         gone = planner.evict()
         for write in planner.plan.writes:
-            self._known[write.item.id] = Loaded(write.item, write.new.vector, write.new.content)
+            self._known[write.item.id] = Loaded(write.item, write.new.vector, write.new.content, write.words)
         self.memory_of |= {side.id: memory for memory, side, _ in planner.plan.sources}
         self.hot.apply(planner.plan.events, self._known)
         marks = self.hot.state.marks

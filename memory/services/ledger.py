@@ -61,7 +61,7 @@ class LedgerWriter:
         """Record the plan of one turn. A private bank runs ahead at once; the shared one waits for the commit."""
         for write in plan.writes:
             self._new[write.item.id] = self._row(write)
-            self._loaded[write.item.id] = Loaded(write.item, write.new.vector, write.new.content)
+            self._loaded[write.item.id] = Loaded(write.item, write.new.vector, write.new.content, write.words)
         for event in plan.events:
             self._record(event, turn)
         for memory, side, how in plan.sources:

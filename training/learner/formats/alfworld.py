@@ -19,7 +19,7 @@ _THING = regex.compile(r"\b\p{Ll}+ \d+\b")  # "sidetable 1"
 
 def read(paths: Sequence[Path]) -> list[Stream]:
     """A stream a task, in file order."""
-    lines = [line for path in paths for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    lines = [line for path in paths for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
     return [stream_of(f"alfworld:{number}", json.loads(line)["traj"]) for number, line in enumerate(lines)]
 
 

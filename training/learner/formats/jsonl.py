@@ -24,8 +24,9 @@ def read(paths: Sequence[Path]) -> list[Stream]:
     """
     streams: list[Stream] = []
     for path in paths:
-        told, asked = [], []
-        for line in path.read_text(encoding="utf-8-sig").splitlines():
+        told: list[tuple[str, Any]] = []
+        asked: list[tuple[str, Any]] = []
+        for line in path.read_text(encoding="utf-8-sig").split("\n"):
             row = json.loads(line) if line.strip() else None
             (asked if isinstance(row, dict) and "question" in row else told).append((line, row))
         trajectories = read_jsonl("\n".join(line for line, _ in told).encode())

@@ -16,9 +16,11 @@ from bench.scratch import scratch_home
 # One file a bench. Each has `add_arguments(parser)` and `run(arguments) -> list[table.Row]`.
 BENCHES = {
     "latency": "what a turn's recall and remember cost, with the database, for banks of several sizes",
+    "recall": "how much of the evidence for a question is among the first memories that its cue recalls",
+    "retention": "how much of the evidence for later questions is still in a bank under a budget",
     "compress": "whether what an agent passes on is still in view when its message list is compressed step by step",
 }
-WITHOUT_DJANGO = frozenset({"compress"})  # need no home and no database
+WITHOUT_DJANGO = frozenset({"compress", "recall", "retention"})  # need no home and no database
 
 
 def main(argv: Sequence[str] | None = None) -> int:

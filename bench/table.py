@@ -60,6 +60,23 @@ def figure(metric: str, values: Sequence[float], statistic: Statistic, **about: 
     return Row(metric, round(value, 4), low=round(low, 4), high=round(high, 4), n=len(values), **about)  # type: ignore[arg-type]
 
 
+def clustered(values: Sequence[float], groups: Sequence[str], seed: int = 0) -> tuple[float, float]:
+    """The 95 % bootstrap interval of a mean when whole groups (conversations) are drawn, not single values."""
+    names, of = np.unique(np.asarray(groups), return_inverse=True)
+    sums = np.bincount(of, weights=np.asarray(values, dtype=np.float64))
+    counts = np.bincount(of)
+    drawn = np.random.default_rng(seed).integers(0, len(names), size=(DRAWS, len(names)))
+    low, high = np.percentile(sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1), [2.5, 97.5])
+    return float(low), float(high)
+
+
+def mean_of(metric: str, values: Sequence[float], groups: Sequence[str], **about: object) -> Row:
+    """One row: the mean of `values`, with its interval over groups."""
+    low, high = clustered(values, groups)
+    value = float(np.mean(np.asarray(values, dtype=np.float64)))
+    return Row(metric, round(value, 4), low=round(low, 4), high=round(high, 4), n=len(values), **about)  # type: ignore[arg-type]
+
+
 def write(path: Path, rows: Sequence[Row]) -> None:
     """Write the rows as one JSON document."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -64,6 +64,11 @@ def has_numbers(text: str) -> bool:
     return bool(_NUMBER.search(text))
 
 
+def identifiers(text: str) -> frozenset[str]:
+    """Strings that name one thing: at least four characters with a digit among them, and e-mail addresses."""
+    return frozenset(_IDENTIFIER.findall(text))
+
+
 def has_dates(text: str) -> bool:
     """Whether a text speaks of days, months, hours or years."""
     return bool(_DATE.search(text))

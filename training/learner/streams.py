@@ -63,13 +63,16 @@ class Stream:
 
     @property
     def fingerprints(self) -> frozenset[str]:
-        """A hash for each session of at least four sides: the same session in two sets has the same."""
-        sessions: dict[int, list[str]] = {}
+        """A hash for each session: the same session in two sets has the same."""
+        sessions: dict[int, list[StreamSide]] = {}
         for side in self.sides:
-            sessions.setdefault(side.session, []).append(" ".join(side.text.split()))
-        return frozenset(
-            hashlib.sha256("\x1f".join(texts).encode()).hexdigest() for texts in sessions.values() if len(texts) > 1
-        )
+            sessions.setdefault(side.session, []).append(side)
+        return frozenset(map(session_fingerprint, sessions.values()))
+
+
+def session_fingerprint(sides: Sequence[StreamSide]) -> str:
+    """A hash of a session's words, white space folded: what tells whether a test's text stands in training data."""
+    return hashlib.sha256("\x1f".join(" ".join(side.text.split()) for side in sides).encode()).hexdigest()
 
 
 def numbered(sides: Sequence[tuple[int, Role, str, str, datetime, str]]) -> list[StreamSide]:

@@ -16,6 +16,7 @@ from memory.engine.retention.decay import Decay
 from memory.engine.retention.fifo import Fifo
 from memory.engine.retention.floor import Floor
 from memory.engine.retention.importance import Importance
+from memory.engine.retention.latest import Latest
 from memory.engine.retention.lfu import Lfu
 from memory.engine.retention.longest import Longest
 from memory.engine.retention.lru import Lru
@@ -24,7 +25,7 @@ from memory.engine.retention.random import Random
 from memory.engine.retention.threshold import Threshold
 
 RANKING: dict[str, type[RetentionPolicy]] = {
-    policy.kind: policy for policy in (Fifo, Random, Lru, Lfu, Longest, Importance, Threshold, Decay)
+    policy.kind: policy for policy in (Fifo, Random, Lru, Lfu, Longest, Importance, Threshold, Decay, Latest)
 }
 # The outermost first: chains has to see the floor, or a turn could leave with one of its sides on it.
 WRAPPING: dict[str, type[Any]] = {"chains": Chains, "floor": Floor}

@@ -1,4 +1,4 @@
-"""Vectors kept on disk between runs of a bench: encoding tens of thousands of texts takes half an hour."""
+"""Vectors kept on disk between runs: encoding tens of thousands of texts takes half an hour and more."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import numpy as np
 from memory.engine.encoder import Encoder, Space
 from memory.engine.types import Floats
 
-FOLDER = Path(__file__).parent / "out" / "vectors"
 CHUNK = 512
 HASH_BYTES = 32
 
@@ -24,7 +23,7 @@ class DiskCachedEncoder:
     Each process appends to a file of its own, so several may run; what is there at the start is read once.
     """
 
-    def __init__(self, inner: Encoder, folder: Path = FOLDER) -> None:
+    def __init__(self, inner: Encoder, folder: Path) -> None:
         self.inner = inner
         self._folder = folder / inner.space.revision
         self._folder.mkdir(parents=True, exist_ok=True)

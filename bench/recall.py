@@ -1,0 +1,177 @@
+"""Recall: how much of a question's evidence is among the first memories that its cue recalls, beside baselines.
+
+A memory is one side, or a piece of a long one; sides told in the same words are one memory, for every method alike.
+"""
+
+from __future__ import annotations
+
+import random
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bench.streams import Measured, add_stream_arguments, cross_fitted, measured
+from bench.table import Row, mean_of
+from memory.engine.adapter import RecallHead
+from memory.engine.types import Floats
+from training.learner.banks import FilledBank, cue_terms, fill, pieces_of
+from training.learner.recall_examples import RecallExample, recall_examples
+from training.learner.recall_training import RecallTraining, logits_of, train_recall
+from training.learner.streams import Stream
+
+DEPTHS = (5, 10, 20, 50)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One question of one bank, with the scores of every memory by each method."""
+
+    example: RecallExample
+    bank: FilledBank
+    sides_of: Sequence[Sequence[int]]  # by memory, in the order of the candidates: the sides that it holds
+    scores: Mapping[str, Floats]
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The bench's own options."""
+    add_stream_arguments(parser)
+    parser.add_argument("--hidden", type=int, default=0, help="units of a trained interplay beside the linear head")
+
+
+def run(arguments: Namespace) -> list[Row]:
+    """Measure, print the pooled figures, return all rows."""
+    what = measured(arguments)
+    rows = measure(what, hidden=arguments.hidden)
+    print(f"{what.encoder.encoded} texts encoded in {what.encoder.seconds:.0f} s, the others were at hand")
+    print(shown(rows))
+    return rows
+
+
+def measure(what: Measured, hidden: int = 0) -> list[Row]:
+    """The rows of all methods over what is measured."""
+    told: dict[str, tuple[FilledBank, list[RecallExample]]] = {}
+
+    def examples_of(stream: Stream) -> tuple[FilledBank, list[RecallExample]]:
+        if stream.name not in told:
+            bank = fill(stream, pieces_of(stream, what.encoder), what.adapter)
+            told[stream.name] = bank, recall_examples(bank, what.encoder)
+        return told[stream.name]
+
+    def learn(streams: Sequence[Stream]) -> RecallHead:
+        examples = [one for stream in streams for one in examples_of(stream)[1]]
+        start = replace(what.adapter.recall, interplay=None)
+        return train_recall(examples, start, RecallTraining(hidden=hidden))
+
+    heads = cross_fitted(what, learn) if what.train else {}
+    asked: list[Asked] = []
+    for stream in what.test:
+        bank, examples = examples_of(stream)
+        head = heads.get(stream.group, what.adapter.recall)
+        asked += [_asked(one, bank, head) for one in examples]
+    adapter = f"trained on {len(what.train)}" if what.train else what.adapter.version
+    return rows_of(asked, data=what.data, adapter=adapter)
+
+
+def _asked(example: RecallExample, bank: FilledBank, head: RecallHead) -> Asked:
+    candidates = bank.hot.candidates(example.cue, cue_terms(example.cue))
+    place = {item.id: number for number, item in enumerate(candidates.items)}
+    sides_of: list[list[int]] = [[] for _ in place]
+    for side, memories in enumerate(bank.memories_of):
+        for memory in memories:
+            sides_of[place[memory]].append(side)
+    chance = random.Random(example.question.id)
+    scores = {
+        "agora": logits_of(example, head),
+        "random": np.array([chance.random() for _ in place], dtype=np.float32),
+        "bm25": candidates.lexical,
+        "cosine": candidates.cosine,
+    }
+    return Asked(example, bank, sides_of, scores)
+
+
+def ranks(one: Asked, method: str, of: Callable[[int], int]) -> tuple[dict[int, int], list[int]]:
+    """At which place each unit (a side, a session: `of` a side) is found first, and the memory that takes each place.
+
+    The second piece of a side takes no place of its own.
+    """
+    at: dict[int, int] = {}
+    order: list[int] = []
+    taken: set[int] = set()
+    for memory in np.argsort(-one.scores[method], kind="stable").tolist():
+        sides = one.sides_of[memory]
+        if not sides:
+            continue
+        if of(sides[0]) not in taken:
+            taken.add(of(sides[0]))
+            order.append(memory)
+        for side in sides:
+            at.setdefault(of(side), len(order))
+    return at, order
+
+
+def figures(one: Asked, method: str) -> dict[tuple[str, str], float]:
+    """The question's metrics by (level, metric)."""
+    stream = one.bank.stream
+    number_of = {side.id: number for number, side in enumerate(stream.sides)}
+    evidence = [number_of[side] for side in one.example.question.evidence]
+    out: dict[tuple[str, str], float] = {}
+    items = one.bank.hot.memories()
+    for level, of in (("turn", lambda side: side), ("session", lambda side: stream.sides[side].session)):
+        at, order = ranks(one, method, of)
+        wanted = sorted({of(side) for side in evidence})
+        places = [at[unit] for unit in wanted]
+        for depth in DEPTHS:
+            hit = [place <= depth for place in places]
+            out[level, f"any@{depth}"] = float(any(hit))
+            out[level, f"all@{depth}"] = float(all(hit))
+            out[level, f"mean@{depth}"] = float(np.mean(hit))
+        out[level, "mrr"] = 1.0 / min(places)
+        out[level, "ndcg@10"] = ndcg(places, 10)
+        if level == "turn":
+            out[level, "tokens@10"] = float(sum(items[memory].tokens for memory in order[:10]))
+    return out
+
+
+def ndcg(places: Sequence[int], depth: int) -> float:
+    """Normalised discounted cumulative gain with binary gains (Järvelin and Kekäläinen 2002)."""
+    gain = sum(1.0 / np.log2(place + 1) for place in places if place <= depth)
+    best = sum(1.0 / np.log2(place + 1) for place in range(1, min(len(places), depth) + 1))
+    return float(gain / best)
+
+
+def rows_of(asked: Sequence[Asked], **about: str) -> list[Row]:
+    """All metrics of all methods, pooled first, then by category."""
+    groups = [one.example.group for one in asked]
+    categories = sorted({one.example.question.category for one in asked})
+    pooled: list[Row] = []
+    by_category: list[Row] = []
+    for method in asked[0].scores:
+        found = [figures(one, method) for one in asked]
+        for level, metric in found[0]:
+            values = [figure[level, metric] for figure in found]
+            pooled.append(mean_of(metric, values, groups, method=method, level=level, unit="turns", **about))
+            for category in categories:
+                rows = [i for i, one in enumerate(asked) if one.example.question.category == category]
+                by_category.append(
+                    mean_of(metric, [values[i] for i in rows], [groups[i] for i in rows], method=method, level=level,
+                            unit="turns", category=category, **about)
+                )  # fmt: skip
+    return pooled + by_category
+
+
+SHOWN = (("turn", "mean@5"), ("turn", "mean@10"), ("turn", "all@10"), ("turn", "mrr"), ("turn", "tokens@10"),
+         ("session", "any@5"), ("session", "all@5"))  # fmt: skip
+
+
+def shown(rows: Sequence[Row]) -> str:
+    """The pooled rows as a table for people."""
+    pooled = {(row.method, row.level, row.metric): row for row in rows if row.category == "all"}
+    lines = ["method".ljust(10) + "".join(f"{level} {metric}".rjust(25) for level, metric in SHOWN)]
+    for method in dict.fromkeys(row.method for row in rows):
+        cells = [pooled[method, level, metric] for level, metric in SHOWN]
+        lines.append(method.ljust(10) + "".join(
+            f"{cell.value:.3f} [{cell.low:.3f}, {cell.high:.3f}]".rjust(25) if cell.value < 10 else
+            f"{cell.value:.0f}".rjust(25) for cell in cells))  # fmt: skip
+    return "\n".join(lines)

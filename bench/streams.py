@@ -1,0 +1,85 @@
+"""What the benches of recall and retention share: their options, and what each conversation is measured with."""
+
+from __future__ import annotations
+
+import random
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from memory.engine.adapter import Adapter
+from memory.engine.adapter_file import load_adapter
+from memory.engine.encoder import Encoder, SentenceEncoder
+from training.learner.formats import FORMATS, read_streams
+from training.learner.haystacks import laid_together
+from training.learner.streams import Stream
+from training.learner.vectors import DiskCachedEncoder
+
+VECTORS = Path(__file__).parent / "out" / "vectors"
+ONE_EACH, FOLDS = 10, 5  # up to so many conversations each is left out in turn, beyond that a fifth of them
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The streams to measure on, those to train on, and where vectors come from."""
+
+    data: str
+    test: Sequence[Stream]
+    train: Sequence[Stream]
+    encoder: DiskCachedEncoder
+    adapter: Adapter
+
+
+def add_stream_arguments(parser: ArgumentParser) -> None:
+    """The options that say what is measured."""
+    parser.add_argument("--format", required=True, choices=[*FORMATS])
+    parser.add_argument("--test", type=Path, nargs="+", required=True, metavar="FILE")
+    parser.add_argument(
+        "--train",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="train on these, cross-fitted; without it the shipped adapter is measured",
+    )
+    parser.add_argument(
+        "--adapter", type=Path, metavar="FOLDER", help="measure this adapter instead of the shipped one"
+    )
+    parser.add_argument("--sample", type=int, metavar="N", help="measure only so many conversations or questions")
+    parser.add_argument("--seed", type=int, default=1)
+
+
+def measured(arguments: Namespace, inner: Encoder | None = None) -> Measured:
+    """Read what the options name. A larger sample under the same seed holds the smaller one."""
+    test = read_streams(arguments.format, arguments.test)
+    if arguments.sample:
+        random.Random(arguments.seed).shuffle(test)
+    test = [stream for stream in test if stream.questions or stream.uses][: arguments.sample]
+    train = read_streams(arguments.format, arguments.train) if arguments.train else []
+    if arguments.format == "longmemeval" and train:
+        known = frozenset().union(*(stream.fingerprints for stream in test))
+        train = laid_together(train, without=known, seed=arguments.seed)
+    from training.shipped import SHIPPED  # reads no data
+
+    adapter = load_adapter(arguments.adapter or SHIPPED)
+    encoder = DiskCachedEncoder(inner or SentenceEncoder(), VECTORS)
+    return Measured(arguments.test[0].stem, test, train, encoder, adapter)
+
+
+def cross_fitted(what: Measured, learn: Callable[[Sequence[Stream]], T]) -> dict[str, T]:
+    """What `learn` makes for each test group of the training streams that share neither group nor session with it."""
+    groups = sorted({stream.group for stream in what.test})
+    share = 1 if len(groups) <= ONE_EACH else -(-len(groups) // FOLDS)
+    if not {stream.group for stream in what.train} & set(groups):
+        share = len(groups)  # trained on other files: once for all
+    out: dict[str, T] = {}
+    for at in range(0, len(groups), share):
+        fold = set(groups[at : at + share])
+        tested = frozenset().union(*(stream.fingerprints for stream in what.test if stream.group in fold))
+        fit = [one for one in what.train if one.group not in fold and not one.fingerprints & tested]
+        learned = learn(fit)
+        out |= dict.fromkeys(fold, learned)
+    return out

@@ -1,0 +1,146 @@
+"""`make adapter`: train the adapter that AGORA ships, on data whose licence allows it, the same each time.
+
+    python -m training.shipped --data ../shared/data [--without tau] [--out FOLDER]
+
+The recall head learns from LongMemEval's training questions, told once as chats with an assistant and once as if two
+people had them. The importance heads of chats with an assistant and of tool use learn from LongMemEval, tau-bench and
+ALFWorld; that of two people stays as it was set by hand. Sessions that stand in LongMemEval's test haystacks are out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from memory.engine.adapter import Adapter
+from memory.engine.adapter_file import MANIFEST, WEIGHTS, save_adapter
+from memory.engine.encoder import Encoder, SentenceEncoder
+from memory.engine.prior import prior
+from training.learner.banks import FilledBank, fill, pieces_of
+from training.learner.formats import read_streams
+from training.learner.haystacks import as_two_people, laid_together
+from training.learner.importance_examples import importance_examples
+from training.learner.importance_training import train_importance
+from training.learner.recall_examples import RecallExample, recall_examples
+from training.learner.recall_training import RecallTraining, fitted_temperature, train_recall
+from training.learner.streams import Stream
+from training.learner.vectors import DiskCachedEncoder
+
+HERE = Path(__file__).resolve().parent.parent
+SHIPPED = HERE / "memory" / "engine" / "shipped"
+VERSION = "shipped-1"
+SEED = 1
+TRAINABLE: Mapping[str, tuple[str, str]] = {  # set: format, file below the data folder
+    "longmemeval": ("longmemeval", "longmemeval/train_oracle.jsonl.gz"),
+    "tau": ("tau", "trajectories/tau_airline/gpt-4o-airline.json"),
+    "alfworld": ("alfworld", "trajectories/alfworld_react/KnowAgentALFWorld_llama-2-13b_D0.jsonl"),
+}
+TEST = ("longmemeval", "longmemeval/dev_s.jsonl.gz")
+ALFWORLD_TASKS = 100
+TOLD_AS_TWO = 3  # haystacks that are told as two people's chats as well
+MOST_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What is trained on: haystacks of chats, and agents' dialogues."""
+
+    haystacks: Sequence[Stream]
+    tools: Sequence[Stream]
+    files: Sequence[str]
+
+
+def read_sources(data: Path, without: Collection[str] = ()) -> Sources:
+    """Read the trainable sets but those left out. Raises OSError where a file is missing."""
+    kept = {name: place for name, place in TRAINABLE.items() if name not in without}
+    streams = {name: read_streams(format, [data / file]) for name, (format, file) in kept.items()}
+    haystacks: list[Stream] = []
+    if "longmemeval" in streams:
+        tested = read_streams(TEST[0], [data / TEST[1]])
+        known = frozenset().union(*(stream.fingerprints for stream in tested))
+        haystacks = laid_together(streams["longmemeval"], without=known, seed=SEED)
+    tools = [stream for stream in streams.get("tau", ()) if stream.uses]
+    tasks = list(streams.get("alfworld", ()))
+    random.Random(SEED).shuffle(tasks)
+    tools += [stream for stream in tasks[:ALFWORLD_TASKS] if stream.uses]
+    return Sources(haystacks, tools, [file for _, file in kept.values()])
+
+
+def train(sources: Sources, encoder: Encoder, version: str = VERSION) -> Adapter:
+    """Train from the untrained prior; heads for which there are no data stay as they were set by hand."""
+    torch.set_num_threads(1)
+    torch.manual_seed(SEED)
+    start = prior()
+    importance, recall = start.importance, start.recall
+    banks = [_told(stream, encoder, start) for stream in sources.haystacks]
+    if banks:
+        importance = train_importance([importance_examples(bank) for bank in banks], importance, "user_assistant")
+    if sources.tools:
+        told = [_told(stream, encoder, start) for stream in sources.tools]
+        importance = train_importance([importance_examples(bank) for bank in told], importance, "tool_use")
+    if banks:
+        now = replace(start, importance=importance)
+        examples: list[RecallExample] = []
+        for stream in (*sources.haystacks, *map(as_two_people, sources.haystacks[:TOLD_AS_TWO])):
+            examples += recall_examples(_told(stream, encoder, now), encoder)
+        recall = train_recall(examples, recall, RecallTraining(seed=SEED))
+        recall = replace(recall, temperature=_temperature(examples, start))
+    return Adapter(version, importance, recall, start.floor)
+
+
+def _told(stream: Stream, encoder: Encoder, adapter: Adapter) -> FilledBank:
+    return fill(stream, pieces_of(stream, encoder), adapter)
+
+
+def _temperature(examples: Sequence[RecallExample], start: Adapter) -> float:
+    """Fitted on the haystacks that a second training has not seen."""
+    groups = sorted({one.group for one in examples})
+    held_out = set(groups[::3])
+    seen = [one for one in examples if one.group not in held_out]
+    head = train_recall(seen, start.recall, RecallTraining(seed=SEED))
+    return fitted_temperature([one for one in examples if one.group in held_out], head)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Train and write the adapter; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m training.shipped", description=__doc__)
+    parser.add_argument("--data", type=Path, default=HERE.parent / "shared" / "data")
+    parser.add_argument("--out", type=Path, help="folder of the adapter (that of the shipped one)")
+    parser.add_argument("--without", nargs="*", default=[], choices=[*TRAINABLE, ""], metavar="SET")
+    parser.add_argument("--vectors", type=Path, default=HERE / "bench" / "out" / "vectors", help="cache of vectors")
+    arguments = parser.parse_args(argv)
+    without = sorted(set(filter(None, arguments.without)))
+    missing = [file for _, file in TRAINABLE.values() if not (arguments.data / file).exists()]
+    if missing:
+        print(f"The training data are missing: {', '.join(missing)} below {arguments.data}. Name them with --data.")
+        return 1
+    version = VERSION + "".join(f"-without-{name}" for name in without)
+    out = arguments.out or (HERE / "bench" / "out" / version if without else SHIPPED)
+    sources = read_sources(arguments.data, without)
+    adapter = train(sources, DiskCachedEncoder(SentenceEncoder(), arguments.vectors), version)
+    save_adapter(adapter, out, _about(sources, without))
+    size = sum((out / name).stat().st_size for name in (WEIGHTS, MANIFEST))
+    print(f"{version}: {size:,} bytes in {out}")
+    return 0 if size <= MOST_BYTES else 1
+
+
+def _about(sources: Sources, without: Sequence[str]) -> dict[str, Any]:
+    return {
+        "trained_on": list(sources.files),
+        "without": list(without),
+        "seed": SEED,
+        "questions": sum(len(stream.questions) for stream in sources.haystacks),
+        "dialogues": len(sources.tools),
+        "licence": "weights trained on LongMemEval, tau-bench (MIT) and KnowAgent's ALFWorld logs (Apache-2.0)",
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

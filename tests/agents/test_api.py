@@ -163,7 +163,9 @@ def test_a_whole_trace_explains_every_row(api: Api, life: Life) -> None:
 def test_a_bank_is_paged_searched_and_counted(api: Api, ana: User, scribe: Agent, life: Life) -> None:
     page = api.get("memories/", agent=scribe.pk)
     bank = page["bank"]
-    assert set(bank) == {"held", "archived", "tokens", "budget_memories", "budget_tokens", "policy", "adapter"}
+    budget = {"budget_memories", "budget_tokens", "policy", "evict_at"}
+    assert set(bank) == {"id", "held", "archived", "tokens", "adapter", *budget}
+    assert (bank["id"], bank["evict_at"], bank["adapter"]) == (str(life.bank), 1.0, "prior-1")
     assert (bank["held"], bank["budget_memories"]) == (len(page["memories"]), 5)
     assert page["next"] is None
     assert all(set(memory) == MEMORY for memory in page["memories"])

@@ -14,6 +14,7 @@ from django.core import signing
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
@@ -30,6 +31,7 @@ from memory.services.turns import NotFound
 SHOWN = 500  # of what would leave; the page says how many more there are
 SALT = "change of a bank"
 PROMISE_SECONDS = 3600
+FIGURES = ("held", "archived", "tokens", "budget_memories", "budget_tokens")
 UNDO = "undo_bank"  # in the session: what undoing the last change needs
 
 
@@ -110,17 +112,27 @@ def _undo(request: HttpRequest, seat: Seat) -> HttpResponse:
 def _page(
     request: HttpRequest, seat: Seat, form: BankForm, seen: Preview | None = None, *, status: int = 200
 ) -> HttpResponse:
+    fill = memory.bank_json(seat.bank)
     context: dict[str, Any] = {
-        "seat": seat, "form": form, "fill": memory.bank_json(seat.bank), "undo": _undoable(request, seat),
+        "seat": seat, "form": form, "undo": _undoable(request, seat),
+        "fill": {name: figure(fill[name]) for name in FIGURES},
         "undo_minutes": settings.UNDO_MINUTES,
     }  # fmt: skip
     if seen is not None:
         plan = seen.plan
         context |= {
             "seen": seen, "plan": plan, "leaving": plan.leaving[:SHOWN], "more": max(0, len(plan.leaving) - SHOWN),
-            "wanted": seen.promise.configuration, "promise": _signed(seen.promise, seat),
+            "promise": _signed(seen.promise, seat), "stays": figure(plan.stays),
+            "stays_tokens": figure(plan.stays_tokens), "freed_tokens": figure(plan.freed_tokens),
+            "most": figure(seen.promise.configuration.budget_memories),
+            "most_tokens": figure(seen.promise.configuration.budget_tokens),
         }  # fmt: skip
     return render(request, "memory/bank.html", context, status=status)
+
+
+def figure(number: int) -> str:
+    """A number as a person reads it, in the language of the page."""
+    return number_format(number, force_grouping=True)
 
 
 def _signed(promise: Promise, seat: Seat) -> str:

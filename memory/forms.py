@@ -42,11 +42,13 @@ class BankForm(forms.ModelForm):  # type: ignore[type-arg]
         labels = {
             "budget_memories": _("Memories, at most"),
             "budget_tokens": _("Tokens, at most"),
-            "evict_at": _("Evicts at this share of the budget"),
+            "evict_at": _("Evicts at this share"),
             "policy": _("What leaves first"),
         }
         help_texts = {
-            "evict_at": _("From 0.5 to 1. Under 1 the rest stays free for what you restore or take back."),
+            "evict_at": _(
+                "Of the budget, from 0.5 to 1. Under 1 the rest stays free for what you restore or take back."
+            ),
             "policy": _("%(policies)s; before it chains+ or floor+, as in %(example)s.")
             % {"policies": ", ".join(POLICIES), "example": "chains+floor(recent=6)+importance"},
         }

@@ -14,10 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory import adapters
-from memory.engine.adapter import Adapter, ImportanceHead, prior
-from memory.engine.bank import Mark
+from memory.engine.adapter import Adapter
+from memory.engine.bank import BankState, Mark
 from memory.engine.features import NAMES
-from memory.engine.types import BankError, State
+from memory.engine.importance import ImportanceHead
+from memory.engine.prior import prior
+from memory.engine.types import BankError, Role, State
 from memory.models import AdapterVersion, Bank, Event, Memory
 from memory.services.banks import BankConfiguration, BankRefused
 from memory.services.ledger import BankMissing
@@ -40,8 +42,8 @@ TOLD = ["My boat is called Seagull", "Rent is 900 euros", "The key lies under th
 
 def upside_down() -> Adapter:
     """Another adapter, which values what the prior does not."""
-    head = prior().importance
-    return replace(prior(), version="upside-down-1", importance=ImportanceHead(-head.weights, -head.bias))
+    head = {kind: replace(one, weights=-one.weights, bias=-one.bias) for kind, one in prior().importance.priors.items()}
+    return replace(prior(), version="upside-down-1", importance=ImportanceHead(head))
 
 
 @pytest.fixture
@@ -92,7 +94,7 @@ CHANGES = st.fixed_dictionaries(
         "budget_tokens": st.integers(60, 400),
         "policy": st.sampled_from(["fifo", "lru", "longest", "chains+floor(recent=2)+importance", "decay(days=2)"]),
         "evict_at": st.sampled_from([0.5, 0.8, 1.0]),
-        "adapter": st.sampled_from(["", "prior-1", "upside-down-1"]),
+        "adapter": st.sampled_from(["", prior().version, "upside-down-1"]),
         "recall_archive": st.booleans(),
     },
 )
@@ -138,16 +140,17 @@ def test_the_preview_says_what_leaves_and_how_much_room_that_makes(full: Desk) -
 
 
 def test_another_adapter_scores_everything_anew_from_the_stored_features(full: Desk, two_adapters: Adapter) -> None:
+    state = full.agree()
     with full.acting():
         rows = {row.pk: row for row in Memory.objects.filter(bank=full.bank_id)}
+    usual = {pk: adapters.importance_by(prior(), row.features, Role(row.role), state) for pk, row in rows.items()}
     carry_out(full, preview(full, adapter="upside-down-1", budget_memories=10))
-    for memory, row in rows.items():
+    for memory in rows:
         now = full.reread(memory)
         assert now is not None
         assert now.adapter == "upside-down-1"
-        assert now.importance == pytest.approx(1 - row.importance, abs=1e-3)
-    kept = {text for text in full.texts() if text in TOLD}
-    assert {"Hello there", "How are you?"} <= kept
+        assert now.importance == pytest.approx(1 - usual[memory], abs=1e-3)
+    assert {"Hello there", "How are you?"} <= set(full.texts())
     full.tell("The boiler code is 4711-B")
     assert full.memory("The boiler code is 4711-B").adapter == "upside-down-1"
     assert full.ask("Where is the key?").trace.adapter == "upside-down-1"
@@ -159,7 +162,9 @@ def test_another_adapter_scores_everything_anew_from_the_stored_features(full: D
 def test_features_from_before_a_new_one_was_added_count_it_as_nothing() -> None:
     stored = [0.25] * (len(NAMES) - 2)
     padded = np.array([*stored, 0.0, 0.0], dtype=np.float32)
-    assert adapters.importance_by(prior(), stored) == pytest.approx(prior().importance.importance(padded), abs=1e-6)
+    state = BankState()
+    expected = prior().importance.importance(padded, Role.USER, state.statistics)
+    assert adapters.importance_by(prior(), stored, Role.USER, state) == pytest.approx(expected, abs=1e-6)
 
 
 def test_a_bank_that_changed_since_the_preview_is_left_alone(full: Desk) -> None:

@@ -112,6 +112,8 @@ def test_the_page_of_a_bank_stands_in_a_wide_and_a_narrow_window_and_axe_finds_n
     page.get_by_role("button", name="Preview").click()
     expect(page.locator("#leaving > li").first).to_be_visible()
     check("preview")
+    page.locator(".apply").scroll_into_view_if_needed()
+    picture(page, f"bank-apply-{scheme}-360")
     page.get_by_label("Tokens, at most").fill("9000")
     check("outdated")
     page.get_by_role("button", name="Preview").click()

@@ -8,8 +8,9 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from agents.models import Agent
-from memory.engine.retention import POLICIES, PolicyError, policy_named
+from memory.engine.retention import POLICIES
 from memory.engine.text import clean_text
+from memory.forms import policy_spelled
 from memory.models import LEAST_EVICT_AT
 
 
@@ -49,11 +50,8 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]
         }
 
     def clean_policy(self) -> str:
-        """The policy in its one spelling, or the sentence that says what is wrong with it."""
-        try:
-            return policy_named(self.cleaned_data["policy"]).name
-        except PolicyError as error:
-            raise forms.ValidationError(error.sentence) from error
+        """The policy in its one spelling."""
+        return policy_spelled(self.cleaned_data["policy"])
 
     def clean_evict_at(self) -> float:
         """All of the budget where nothing is said."""

@@ -71,6 +71,8 @@ class Seat(models.Model):
     agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="seats")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     bank = models.OneToOneField(Bank, on_delete=models.CASCADE, related_name="seat")
+    # Where the person set up the bank, it no longer follows its agent's settings.
+    own_settings = models.BooleanField(_("the person set up the bank"), default=False)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["agent", "user"], name="one_seat_a_person")]

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 from agents.backends import notice_for
 from agents.markdown import render_markdown
 from agents.models import Agent, Seat
@@ -13,6 +15,7 @@ from memory import selectors as memory
 from memory.engine.types import State
 from memory.models import Conversation, Recall, Turn, TurnState
 from memory.models.conversation import OPEN_STATES
+from memory.services.turns import NotFound
 
 
 def agent_json(agent: Agent) -> dict[str, Any]:
@@ -30,6 +33,14 @@ def agents_offered() -> list[Agent]:
 def seat_of(agent_id: UUID) -> Seat | None:
     """The person's seat with an agent, if they ever took it."""
     return Seat.objects.select_related("bank", "agent").filter(agent=agent_id).first()
+
+
+def seat_at(bank_id: UUID) -> Seat:
+    """The person's seat whose bank this is. Raises `NotFound`."""
+    found = Seat.objects.select_related("bank", "agent").filter(bank=bank_id).first()
+    if found is None:
+        raise NotFound(_("There is no such memory bank."))
+    return found
 
 
 def conversation_rows(query: str) -> list[dict[str, Any]]:

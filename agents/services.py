@@ -13,6 +13,7 @@ from agents.models import Agent, Seat
 from memory.models import Bank, Conversation
 from memory.services.banks import BankConfiguration, BankRefused, configure_bank, create_bank
 from memory.services.conversations import start_conversation
+from memory.services.rebudget import Applied, Promise, apply_change, undo_change
 from memory.services.turns import NotFound
 
 log = logging.getLogger(__name__)
@@ -52,13 +53,35 @@ def start_chat(agent_id: UUID, user_id: UUID, *, now: datetime) -> Conversation:
     return start_conversation(owner_id=user_id, bank_id=seat.bank_id, now=now)
 
 
+def change_bank(seat: Seat, promise: Promise, *, now: datetime) -> Applied:
+    """Apply what a preview promised of the seat's bank, which from then on is the person's to set up.
+
+    The agent's own settings make it follow the agent again. Raises `PreviewStale` and `BankRefused`.
+    """
+    with transaction.atomic():
+        applied = apply_change(seat.bank_id, promise, now=now)
+        own = promise.configuration != configuration_of(seat.agent)
+        Seat.objects.filter(pk=seat.pk).update(own_settings=own)
+    return applied
+
+
+def undo_bank_change(seat: Seat, applied: Applied, *, own_settings: bool, now: datetime) -> int:
+    """Take back a change of the seat's bank; returns how many memories came back."""
+    with transaction.atomic():
+        back = undo_change(seat.bank_id, applied, now=now)
+        Seat.objects.filter(pk=seat.pk).update(own_settings=own_settings)
+    return back
+
+
 def bring_bank_in_line(agent: Agent, bank: Bank, *, now: datetime) -> None:
-    """Give a bank its agent's present configuration, evicting what no longer fits.
+    """Give a bank its agent's present configuration, evicting what no longer fits; unless its person set it up.
 
     Where pinned memories stand in the way the bank keeps the configuration it has, and the log says so.
     """
     wanted = configuration_of(agent)
     if all(getattr(bank, name) == value for name, value in vars(wanted).items()):
+        return
+    if Seat.objects.filter(bank=bank, own_settings=True).exists():
         return
     try:
         configure_bank(bank.pk, wanted, now=now)

@@ -2,12 +2,13 @@
 
 from django.urls import path
 
-from agents import api, views
+from agents import api, bank_page, views
 
 urlpatterns = [
     path("chat/", views.chat, name="chat"),
     path("chat/<uuid:conversation_id>/", views.chat, name="conversation"),
     path("memories/", views.memories, name="memories"),
+    path("memories/banks/<uuid:bank_id>/", bank_page.bank, name="bank"),
     path("agents/", views.agents, name="agents"),
     path("agents/new/", views.agent_form, name="agent_new"),
     path("agents/<uuid:agent_id>/", views.agent_form, name="agent_edit"),

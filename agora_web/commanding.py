@@ -12,7 +12,7 @@ from agents.models import Agent
 from agora_web.accounts.models import User
 from agora_web.local.errors import LocalServiceError
 from agora_web.local.running import services_running
-from agora_web.management.commands.up import migrate_if_needed
+from agora_web.migrating import migrate_if_needed
 from memory.tenancy import acting_as
 
 

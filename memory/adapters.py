@@ -1,12 +1,27 @@
-"""Which adapter serves a bank."""
+"""Which adapters there are, and which one serves a bank."""
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 
+import numpy as np
+from django.utils.translation import gettext as _
+
+from memory.engine import features
 from memory.engine.adapter import Adapter
+from memory.engine.bank import BankState
 from memory.engine.prior import prior
-from memory.models import AdapterVersion
+from memory.engine.types import BankError, Role
+from memory.models import AdapterVersion, Bank
+
+log = logging.getLogger(__name__)
+
+
+class AdapterMissing(BankError):
+    """No adapter has this version here."""
 
 
 @lru_cache(maxsize=1)
@@ -14,13 +29,46 @@ def _prior() -> Adapter:
     return prior()
 
 
+def available_adapters() -> Mapping[str, Adapter]:
+    """Every adapter that this process can serve, by version; the one that serves by default comes first."""
+    return {_prior().version: _prior()}
+
+
 def serving_adapter() -> Adapter:
-    """The adapter that scores and recalls now: the untrained prior until one is trained."""
-    return _prior()
+    """The adapter of banks that name none: the untrained prior until one is trained."""
+    return next(iter(available_adapters().values()))
 
 
-def register_serving_adapter() -> AdapterVersion:
-    """See that the serving adapter has its row, which scores and traces name."""
-    adapter = serving_adapter()
-    manifest = {"kind": "prior", "floor": adapter.floor.threshold, "temperature": adapter.recall.temperature}
+def adapter_named(version: str) -> Adapter:
+    """The adapter of that version; "" is the one that serves by default. Raises `AdapterMissing`."""
+    found = available_adapters().get(version) if version else serving_adapter()
+    if found is None:
+        raise AdapterMissing(_("There is no adapter “%(version)s” here.") % {"version": version})
+    return found
+
+
+def adapter_of(bank: Bank) -> Adapter:
+    """The adapter that scores and recalls for this bank; one that is gone gives way to the usual one."""
+    try:
+        return adapter_named(bank.adapter)
+    except AdapterMissing as error:
+        log.warning("bank %s is served by the usual adapter: %s", bank.pk, error.sentence)
+        return serving_adapter()
+
+
+def importance_by(adapter: Adapter, stored: Sequence[float], role: Role, state: BankState) -> float:
+    """Score a memory anew from its stored features, in the order of `features.NAMES`; what it lacks at the end is 0.
+
+    What is usual in the bank is taken as it is now, not as it was when the memory was written.
+    """
+    values = np.zeros(len(features.NAMES), dtype=np.float32)
+    values[: len(stored)] = stored
+    return round(adapter.importance.importance(values, role, state.statistics, state.kind), 6)
+
+
+def register_adapter(adapter: Adapter) -> AdapterVersion:
+    """See that an adapter has its row, which scores and traces name."""
+    manifest: dict[str, Any] = {"floor": adapter.floor.threshold, "temperature": adapter.recall.temperature}
+    if adapter.version == _prior().version:
+        manifest["kind"] = "prior"
     return AdapterVersion.objects.get_or_create(version=adapter.version, defaults={"manifest": manifest})[0]

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db.models import Count, Prefetch, Q, QuerySet, Sum
 from django.utils.translation import gettext as _
 
-from memory.adapters import serving_adapter
+from memory.adapters import adapter_of
 from memory.engine.bank import Kind
 from memory.engine.types import State
 from memory.models import Bank, Conversation, Event, Memory, MemorySource, Recall, Turn
@@ -176,8 +176,8 @@ def bank_json(bank: Bank) -> dict[str, Any]:
     )
     return {
         "held": counted["held"], "archived": counted["archived"], "tokens": counted["tokens"] or 0,
-        "budget_memories": bank.budget_memories, "budget_tokens": bank.budget_tokens, "policy": bank.policy,
-        "adapter": serving_adapter().version,
+        "id": str(bank.pk), "budget_memories": bank.budget_memories, "budget_tokens": bank.budget_tokens,
+        "policy": bank.policy, "evict_at": bank.evict_at, "adapter": adapter_of(bank).version,
     }  # fmt: skip
 
 

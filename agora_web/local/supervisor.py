@@ -133,11 +133,17 @@ class Supervisor:
             if code is not None:
                 raise ChildEnded(child, code)
 
+    def stay(self, seconds: float) -> None:
+        """Start nothing for a while; ChildEnded when a child ends meanwhile, EndRequested when a signal comes."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            self.check()
+            self._sleep(min(left, 5.0))
+
     def watch(self) -> None:
         """Stay until a child ends (ChildEnded) or a signal comes (EndRequested)."""
         while True:
-            self.check()
-            self._sleep(5.0)
+            self.stay(3600.0)
 
     def end_all(self) -> None:
         """End all children, programs before Valkey before PostgreSQL; a second Ctrl-C kills at once."""

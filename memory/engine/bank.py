@@ -22,7 +22,7 @@ DAY = 86_400.0  # seconds
 class Kind(StrEnum):
     """What can happen to a bank."""
 
-    CONFIGURED = "configured"  # data: memories, tokens, policy; evict_at, unit, kind where not the usual ones
+    CONFIGURED = "configured"  # data: memories, tokens, policy; evict_at, unit, kind, adapter where not the usual ones
     WRITTEN = "written"  # data: tokens, importance, adapter, turn, side, piece, role, features (in thousandths)
     TOLD = "told"  # another source of a memory: data: turn, side, how ("retold", "merged"), cosine
     EVICTED = "evicted"  # data: reason, policy, adapter, score, over, instead, budget

@@ -59,6 +59,9 @@ class Bank(models.Model):
     )  # fmt: skip
     recall_tokens = models.PositiveIntegerField(default=800)
     recall_archive = models.BooleanField(default=False)
+    adapter = models.CharField(
+        _("adapter"), max_length=80, blank=True, default=""
+    )  # "": the one that serves by default
     last_seq = models.PositiveBigIntegerField(default=0)
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -10,9 +10,9 @@ from uuid import UUID
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from memory.adapters import register_serving_adapter
+from memory.adapters import adapter_named, register_adapter
 from memory.encoding import encoder
-from memory.engine.bank import DAY, Kind
+from memory.engine.bank import DAY, BankState, Kind
 from memory.engine.retention import policy_named
 from memory.engine.types import BankError, Budget
 from memory.models import LEAST_EVICT_AT, Bank, EncoderSpace
@@ -34,20 +34,21 @@ class BankConfiguration:
     recall_tokens: int
     recall_archive: bool
     evict_at: float = 1.0  # remembering fills this share of the budget that pinned memories leave
+    adapter: str = ""  # the version that scores and recalls; "" is the one that serves by default
 
 
 @transaction.atomic
 def create_bank(*, owner_id: UUID, name: str, configuration: BankConfiguration, now: datetime) -> Bank:
     """Make an empty bank in the space of the present encoder; its first event is its configuration."""
-    _checked(configuration)
+    check_configuration(configuration)
     space = encoder().space
     row, _made = EncoderSpace.objects.get_or_create(
         model=space.model, revision=space.revision, defaults={"width": space.width}
     )
-    register_serving_adapter()
+    register_adapter(adapter_named(configuration.adapter))
     bank = Bank.objects.create(owner_id=owner_id, name=name, space=row, **vars(configuration))
     with writing(bank.pk) as writer:
-        _configured(writer, configuration, now)
+        write_configured(writer, configuration, now)
     bank.refresh_from_db()
     return bank
 
@@ -57,32 +58,42 @@ def configure_bank(bank_id: UUID, configuration: BankConfiguration, *, now: date
 
     Raises `BankRefused` when the pinned memories alone would not fit, and `BankError` when no policy is named so.
     """
-    _checked(configuration)
+    check_configuration(configuration)
     with writing(bank_id) as writer:
         state = writer.hot.state
-        if state.pinned >= configuration.budget_memories or state.pinned_tokens >= configuration.budget_tokens:
-            raise BankRefused(_("The pinned memories alone would not fit. Unpin some first."))
+        check_pinned(state, configuration)
         before = (state.budget.memories, state.budget.tokens, state.policy, state.evict_at)
         wanted = (
             configuration.budget_memories, configuration.budget_tokens, configuration.policy, configuration.evict_at
         )  # fmt: skip
         Bank.objects.filter(pk=bank_id).update(**vars(configuration))
         if before != wanted:
-            _configured(writer, configuration, now)
+            write_configured(writer, configuration, now)
             limit = state.limit_of(Budget(*wanted[:2]), configuration.evict_at)
             evict_to_budget(writer, [], now, budget=limit, policy=configuration.policy)
 
 
-def _checked(configuration: BankConfiguration) -> None:
+def check_pinned(state: BankState, configuration: BankConfiguration) -> None:
+    """Raise `BankRefused` where the pinned memories alone would not fit."""
+    if state.pinned >= configuration.budget_memories or state.pinned_tokens >= configuration.budget_tokens:
+        raise BankRefused(_("The pinned memories alone would not fit. Unpin some first."))
+
+
+def check_configuration(configuration: BankConfiguration) -> None:
+    """Raise `BankError` with a sentence where a bank cannot be set up so."""
     policy_named(configuration.policy)
+    adapter_named(configuration.adapter)
     if not LEAST_EVICT_AT <= configuration.evict_at <= 1:
         raise BankRefused(_("A bank evicts at half of its budget at the earliest, at all of it at the latest."))
 
 
-def _configured(writer: LedgerWriter, configuration: BankConfiguration, now: datetime) -> None:
-    """Events carry what is not the usual: an old ledger, which has neither, says the same."""
-    unusual: dict[str, Any] = {"evict_at": configuration.evict_at, "unit": policy_named(configuration.policy).unit}
-    usual = {"evict_at": 1.0, "unit": DAY}
+def write_configured(writer: LedgerWriter, configuration: BankConfiguration, now: datetime) -> None:
+    """Record the configuration. The event carries what is not the usual: an old ledger, without it, says the same."""
+    unusual: dict[str, Any] = {
+        "evict_at": configuration.evict_at, "unit": policy_named(configuration.policy).unit,
+        "adapter": configuration.adapter, "kind": writer.hot.state.kind,
+    }  # fmt: skip
+    usual: dict[str, Any] = {"evict_at": 1.0, "unit": DAY, "adapter": "", "kind": ""}
     writer.add(
         Kind.CONFIGURED, None, now, None, memories=configuration.budget_memories, tokens=configuration.budget_tokens,
         policy=configuration.policy, **{name: value for name, value in unusual.items() if value != usual[name]},

@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.db.models import BinaryField, F, Func
 
-from memory.adapters import serving_adapter
+from memory.adapters import adapter_of
 from memory.encoding import encoder
 from memory.engine import attention
 from memory.engine.encoder import embedded_text
@@ -93,7 +93,7 @@ def read_bank(bank: Bank, cue: Cue) -> tuple[Recollection, int]:
         candidates = hot.candidates(cue, words, archive)
         seq = hot.state.seq
     limits = RecallLimits(tokens=bank.recall_tokens)
-    return attention.recall(cue, candidates, serving_adapter(), limits), seq
+    return attention.recall(cue, candidates, adapter_of(bank), limits), seq
 
 
 def regretted_by(trace: Recall) -> list[dict[str, Any]]:
@@ -115,7 +115,7 @@ def regretted_by(trace: Recall) -> list[dict[str, Any]]:
     words = list(dict.fromkeys(terms(cue.text)))[:CUE_TERMS]
     with hot.lock:
         candidates = hot.candidates(cue, words, archive_candidates(bank, hot, cue, words))
-    found = attention.recall(cue, candidates, serving_adapter(), RecallLimits(tokens=bank.recall_tokens))
+    found = attention.recall(cue, candidates, adapter_of(bank), RecallLimits(tokens=bank.recall_tokens))
     return [
         {"memory": str(row.item.id), "logit": round(row.logit, 5), "fit": round(row.fit, 5), "group": row.group}
         for row in found.rows

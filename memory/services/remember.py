@@ -12,7 +12,7 @@ from uuid import UUID
 import regex
 from django.db import transaction
 
-from memory.adapters import serving_adapter
+from memory.adapters import adapter_of
 from memory.encoding import encoder
 from memory.engine.encoder import embedded_text
 from memory.engine.features import Context
@@ -108,7 +108,7 @@ def _remember(
     archived = _archived(writer.bank, [side.content for found in sides.values() for side in found])
     policy = policy_named(writer.hot.state.policy or writer.bank.policy)
     for turn in turns:
-        planner = Planner(writer.hot, serving_adapter(), policy, now)
+        planner = Planner(writer.hot, adapter_of(writer.bank), policy, now)
         planner.follow(writer.next_seq)
         for side, piece in zip(sides[turn.pk], pieces[turn.pk], strict=True):
             if (turn.pk, side.side.value, side.piece) not in told:

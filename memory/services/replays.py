@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from memory import selectors
-from memory.adapters import serving_adapter
+from memory.adapters import adapter_of
 from memory.engine.hot import Loaded
 from memory.engine.replay import Replayed, ReplayTurn, replay_turns
 from memory.engine.retention import policy_named
@@ -48,7 +48,7 @@ def replay_conversation(
         raise BankError("A budget is at least 1 memory and 1 token.")
     turns = [turn for turn in selectors.turns_of(conversation_id) if turn.remembered or turn.state == TurnState.DONE]
     reports = replay_turns(
-        replay_turns_of(turns), named, budget, adapter=serving_adapter(), width=bank.space.width,
+        replay_turns_of(turns), named, budget, adapter=adapter_of(bank), width=bank.space.width,
         limits=RecallLimits(tokens=bank.recall_tokens), evict_at=bank.evict_at,
     )  # fmt: skip
     return Replay(conversation_id, len(turns), budget, reports, {turn.pk: turn.ordinal for turn in turns})

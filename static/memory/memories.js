@@ -39,6 +39,8 @@ function showBank(bank) {
   gauge("memories", bank.held, bank.budget_memories);
   gauge("tokens", bank.tokens, bank.budget_tokens);
   at("policy").textContent = say(bank.policy === "fifo" || bank.policy === "importance" ? `policy_${bank.policy}` : "policy_other", { policy: bank.policy });
+  const settings = at("bank-settings");
+  settings.href = settings.dataset.address.replace(/[0-9-]{36}/, bank.id);
   at("tab-held").textContent = say("held_n", { n: number.format(bank.held) });
   at("tab-archived").textContent = say("archived_n", { n: number.format(bank.archived) });
 }

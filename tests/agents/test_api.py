@@ -14,6 +14,7 @@ from django.utils import timezone
 from agents.models import Agent
 from agora_web.accounts.models import User
 from memory import selectors
+from memory.adapters import serving_adapter
 from memory.models import Conversation, Memory, Turn
 from memory.tenancy import acting_as
 from tests.scenes import Life, begin, live, make_agent, make_person, take_turn
@@ -163,7 +164,9 @@ def test_a_whole_trace_explains_every_row(api: Api, life: Life) -> None:
 def test_a_bank_is_paged_searched_and_counted(api: Api, ana: User, scribe: Agent, life: Life) -> None:
     page = api.get("memories/", agent=scribe.pk)
     bank = page["bank"]
-    assert set(bank) == {"held", "archived", "tokens", "budget_memories", "budget_tokens", "policy", "adapter"}
+    budget = {"budget_memories", "budget_tokens", "policy", "evict_at"}
+    assert set(bank) == {"id", "held", "archived", "tokens", "adapter", *budget}
+    assert (bank["id"], bank["evict_at"], bank["adapter"]) == (str(life.bank), 1.0, serving_adapter().version)
     assert (bank["held"], bank["budget_memories"]) == (len(page["memories"]), 5)
     assert page["next"] is None
     assert all(set(memory) == MEMORY for memory in page["memories"])

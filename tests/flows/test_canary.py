@@ -82,6 +82,7 @@ def ids_of(life: Life) -> dict[str, list[UUID]]:
         "turn_id": [life.turn],
         "recall_id": [life.recall],
         "memory_id": [life.held, life.archived, life.forgotten],
+        "bank_id": [life.bank],
     }
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,8 +14,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from agora_web.starting import web_argv
 from tests.flows.first_start import FirstStart
-from tests.flows.running_agora import LIGHT, RunningAgora, eventually
+from tests.flows.running_agora import LIGHT, ROOT, RunningAgora, eventually
 from tests.flows.visitor import Visitor
 
 pytestmark = pytest.mark.flow
@@ -57,6 +60,43 @@ def test_a_second_start_makes_nothing_new_and_is_soon_ready(running: RunningAgor
     assert "password" not in running.said()
     with urllib.request.urlopen(f"{running.address}/ready", timeout=30) as answer:
         assert answer.read() == b"ready\n"
+
+
+def test_the_web_server_starts_beside_the_database_and_the_workers_after_the_first_page(running: RunningAgora) -> None:
+    eventually(lambda: all(running.paths.pid_of(name).exists() for name in CHILDREN))
+    began = {name: psutil.Process(running.pid(name)).create_time() for name in CHILDREN}
+    order = sorted(CHILDREN, key=lambda name: began[name])
+    assert order[:3] == ["web", "postgres", "valkey"]
+    assert began["postgres"] - began["web"] < 1
+    process = running.process
+    assert process is not None
+    ready_at = psutil.Process(process.pid).create_time() + running.took_s
+    assert min(began[name] for name in CHILDREN - {"web", "postgres", "valkey"}) > ready_at
+
+
+def test_a_request_before_the_database_is_up_gets_a_sentence(tmp_path: Path) -> None:
+    with RunningAgora(tmp_path / "home", **LIGHT) as agora:
+        agora.paths.make()
+        web = subprocess.Popen(web_argv("127.0.0.1", agora.port), cwd=ROOT, env=agora.environment)
+        try:
+            status, said = eventually(lambda: status_and_body(f"{agora.address}/accounts/login/"), 60)
+        finally:
+            web.terminate()
+            web.wait(10)
+    assert status == 503
+    assert said.startswith("AGORA is starting: its database is not ready yet.")
+
+
+def status_and_body(address: str) -> tuple[int, str] | None:
+    """None while nobody listens."""
+    try:
+        with urllib.request.urlopen(address, timeout=10) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+    except OSError:
+        return None
 
 
 def test_the_demo_model_answers_and_is_called_a_toy(running: RunningAgora, made_home: FirstStart) -> None:

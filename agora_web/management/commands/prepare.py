@@ -8,8 +8,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from agora_web import first_run
+from agora_web.database import bootstrap_server
 from agora_web.local.errors import LocalServiceError
-from agora_web.management.commands.up import bootstrap_server, migrate_if_needed
+from agora_web.migrating import migrate_if_needed
 
 
 class Command(BaseCommand):

@@ -5,7 +5,7 @@ A bank names its policy in its configuration; `policy_named` reads the name (its
 
 from __future__ import annotations
 
-from memory.engine.retention.budget import Eviction, choose_evictions
+from memory.engine.retention.budget import Eviction, choose_evictions, leaving_order
 from memory.engine.retention.grammar import NAME_LENGTH, RANKING, WRAPPING, policy_named
 from memory.engine.retention.policy import PolicyError, RetentionPolicy
 
@@ -14,5 +14,5 @@ WRAPPERS: tuple[str, ...] = tuple(WRAPPING)
 
 __all__ = [
     "NAME_LENGTH", "POLICIES", "WRAPPERS", "Eviction", "PolicyError", "RetentionPolicy", "choose_evictions",
-    "policy_named",
+    "leaving_order", "policy_named",
 ]  # fmt: skip

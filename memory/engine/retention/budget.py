@@ -63,6 +63,17 @@ def choose_evictions(
     return [Eviction(memories[i].id, float(ranks[i]), over, lowest) for i, over in gone.items()]
 
 
+def leaving_order(
+    memories: Sequence[MemoryItem], policy: RetentionPolicy, now: datetime
+) -> list[tuple[MemoryItem, float]]:
+    """The memories with their ranks, what would leave first in front; pinned ones stand among them."""
+    if not memories:
+        return []
+    ranks = policy.rank(memories, now)
+    order = _order(ranks, policy.spared(memories, now), columns(memories))
+    return [(memories[i], float(ranks[i])) for i in map(int, order)]
+
+
 def _per_token(ranks: Floats, sizes: npt.NDArray[np.int64], turn: npt.NDArray[np.int64] | None) -> Floats:
     """Rank by the root of the length; of what leaves together the length of the whole."""
     if turn is not None:

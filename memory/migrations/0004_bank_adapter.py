@@ -1,0 +1,15 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [
+        ("memory", "0002_retention"),
+    ]
+
+    operations = [
+        migrations.AddField(
+            model_name="bank",
+            name="adapter",
+            field=models.CharField(blank=True, default="", max_length=80, verbose_name="adapter"),
+        ),
+    ]

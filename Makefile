@@ -1,6 +1,8 @@
 # make run      AGORA from nothing to an address, in the foreground; Ctrl-C ends it
 # make test     checks, then the whole suite
 # make check    style, types, import contracts
+# make adapter  trains the shipped adapter anew, the same each time (needs the data folder: DATA=../shared/data);
+#               WITHOUT=tau (or another set) trains its twin without that set into bench/out
 # make clean    removes what these made (never the data in .agora)
 #
 # Another Python: make run PYTHON=python3.12
@@ -19,7 +21,7 @@ NEW_ENOUGH = import sys; good = sys.implementation.name == "cpython" and sys.ver
 	sys.exit(None if good else "AGORA needs CPython 3.11 or newer; $(PYTHON) is " + sys.version.split()[0] + \
 	". Install one and name it: make run PYTHON=python3.12")
 
-.PHONY: run test check clean
+.PHONY: run test check adapter clean
 
 run: .venv/installed
 	@exec $(PY) manage.py up
@@ -32,6 +34,10 @@ check: .venv/installed-dev
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 	.venv/bin/lint-imports
+
+DATA ?= ../shared/data
+adapter: .venv/installed
+	@$(PY) -m training.shipped --data "$(DATA)" --without $(WITHOUT)
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis staticfiles

@@ -18,9 +18,10 @@ BENCHES = {
     "latency": "what a turn's recall and remember cost, with the database, for banks of several sizes",
     "recall": "how much of the evidence for a question is among the first memories that its cue recalls",
     "retention": "how much of the evidence for later questions is still in a bank under a budget",
+    "adapt": "how far a few labels take an agent from the shipped prior towards a head trained on all of them",
     "compress": "whether what an agent passes on is still in view when its message list is compressed step by step",
 }
-WITHOUT_DJANGO = frozenset({"compress", "recall", "retention"})  # need no home and no database
+WITHOUT_DJANGO = frozenset({"compress", "recall", "retention", "adapt"})  # need no home and no database
 
 
 def main(argv: Sequence[str] | None = None) -> int:

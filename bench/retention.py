@@ -18,6 +18,7 @@ import numpy.typing as npt
 from bench.recall import DEPTHS, Asked, figures
 from bench.streams import Measured, add_stream_arguments, cross_fitted, measured
 from bench.table import Row, mean_of
+from memory.engine.adapting import ranking
 from memory.engine.features import NAMES as FEATURES
 from memory.engine.features import identifiers
 from memory.engine.importance import ImportanceHead, kind_of
@@ -209,18 +210,9 @@ def _auc_row(all_told: Sequence[Told], method: str, **about: str) -> Row:
         if method in told.policies:
             ranks = told.policies[method].rank(told.sides, told.sides[-1].at)
             needed = np.array([side.id in told.stream.evidence for side in told.stream.sides])
-            values.append(auc(np.asarray(ranks, dtype=np.float64), needed))
+            values.append(ranking(np.asarray(ranks, dtype=np.float64), needed))
             groups.append(told.stream.group)
     return mean_of("auc", values, groups, method=method, level="turn", unit="turns", **about)
-
-
-def auc(ranks: npt.NDArray[np.float64], needed: npt.NDArray[np.bool_]) -> float:
-    """The chance that a needed side ranks above one that is not, ties half (Mann and Whitney 1947)."""
-    _, which, counts = np.unique(ranks, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    middle = (last - (counts - 1) / 2)[which]  # the mean place of those that are equal
-    hits, others = int(needed.sum()), int((~needed).sum())
-    return float((middle[needed].sum() - hits * (hits + 1) / 2) / (hits * others))
 
 
 def _recall_rows(all_told: Sequence[Told], what: Measured, **about: str) -> list[Row]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from memory.engine.adapter import Adapter
-from memory.engine.adapter_file import load_adapter
+from memory.engine.adapter_file import SHIPPED, load_adapter
 from memory.engine.encoder import Encoder, SentenceEncoder
 from training.learner.formats import FORMATS, read_streams
 from training.learner.haystacks import laid_together
@@ -62,11 +62,14 @@ def measured(arguments: Namespace, inner: Encoder | None = None) -> Measured:
     if arguments.format == "longmemeval" and train:
         known = frozenset().union(*(stream.fingerprints for stream in test))
         train = laid_together(train, without=known, seed=arguments.seed)
-    from training.shipped import SHIPPED  # reads no data
-
-    adapter = load_adapter(arguments.adapter or SHIPPED)
+    adapter = adapter_at(arguments.adapter)
     encoder = DiskCachedEncoder(inner or SentenceEncoder(), VECTORS)
     return Measured(arguments.test[0].stem, test, train, encoder, adapter)
+
+
+def adapter_at(folder: Path | None) -> Adapter:
+    """The adapter in that folder, the shipped one without. Raises `AdapterUnreadable`."""
+    return load_adapter(folder or SHIPPED)
 
 
 def cross_fitted(what: Measured, learn: Callable[[Sequence[Stream]], T]) -> dict[str, T]:

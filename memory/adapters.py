@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from memory.engine import features
 from memory.engine.adapter import Adapter
+from memory.engine.adapter_file import SHIPPED, load_adapter, read_manifest
 from memory.engine.bank import BankState
 from memory.engine.prior import prior
 from memory.engine.types import BankError, Role
@@ -29,13 +30,18 @@ def _prior() -> Adapter:
     return prior()
 
 
+@lru_cache(maxsize=1)
+def _shipped() -> Adapter:
+    return load_adapter(SHIPPED)
+
+
 def available_adapters() -> Mapping[str, Adapter]:
     """Every adapter that this process can serve, by version; the one that serves by default comes first."""
-    return {_prior().version: _prior()}
+    return {adapter.version: adapter for adapter in (_shipped(), _prior())}
 
 
 def serving_adapter() -> Adapter:
-    """The adapter of banks that name none: the untrained prior until one is trained."""
+    """The adapter of banks that name none: the one that AGORA ships."""
     return next(iter(available_adapters().values()))
 
 
@@ -71,4 +77,6 @@ def register_adapter(adapter: Adapter) -> AdapterVersion:
     manifest: dict[str, Any] = {"floor": adapter.floor.threshold, "temperature": adapter.recall.temperature}
     if adapter.version == _prior().version:
         manifest["kind"] = "prior"
+    elif adapter.version == _shipped().version:
+        manifest = {"kind": "shipped", **read_manifest(SHIPPED)}
     return AdapterVersion.objects.get_or_create(version=adapter.version, defaults={"manifest": manifest})[0]

@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 from memory.engine.adapter import Adapter
-from memory.engine.adapter_file import MANIFEST, WEIGHTS, save_adapter
+from memory.engine.adapter_file import MANIFEST, SHIPPED, WEIGHTS, save_adapter
 from memory.engine.encoder import Encoder, SentenceEncoder
 from memory.engine.prior import prior
 from training.learner.banks import FilledBank, fill, pieces_of
@@ -34,7 +34,6 @@ from training.learner.streams import Stream
 from training.learner.vectors import DiskCachedEncoder
 
 HERE = Path(__file__).resolve().parent.parent
-SHIPPED = HERE / "memory" / "engine" / "shipped"
 VERSION = "shipped-1"
 SEED = 1
 TRAINABLE: Mapping[str, tuple[str, str]] = {  # set: format, file below the data folder

@@ -20,6 +20,7 @@ from memory.engine.types import BankError, Floats
 
 WEIGHTS, MANIFEST = "adapter.safetensors", "manifest.json"
 FORMAT = 1
+SHIPPED = Path(__file__).parent / "shipped"
 
 
 class AdapterUnreadable(BankError):

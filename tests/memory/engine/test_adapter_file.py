@@ -103,7 +103,7 @@ def test_a_format_of_a_later_release_is_refused(tmp_path: Path) -> None:
 def test_what_came_later_weighs_nothing_and_what_moved_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An adapter of an older release: its names stood in another order, one is gone, the first of today's it never knew."""
+    """An adapter of an older release: its names stood in another order, one is gone, one of today it never knew."""
     of_features, of_signals = features.NAMES, signals.NAMES
     old = with_interplay()
     with monkeypatch.context() as older:

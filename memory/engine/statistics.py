@@ -85,10 +85,15 @@ class RoleStatistics:
 
     def _plain(self) -> dict[Role, tuple[int, tuple[int, ...], tuple[int, ...]]]:
         return {
-            role: (sums.count, tuple(sums.total.tolist()), tuple(sums.squares.tolist()))
+            role: (sums.count, _trimmed(sums.total), _trimmed(sums.squares))
             for role, sums in self._of.items()
             if sums.count
         }
+
+
+def _trimmed(values: Whole) -> tuple[int, ...]:
+    """Without the zeros at the end: a feature that only an erased memory had leaves no trace."""
+    return tuple(np.trim_zeros(values, "b").tolist())
 
 
 def _fitted(values: Whole, size: int) -> npt.NDArray[np.float64]:

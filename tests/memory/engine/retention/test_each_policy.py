@@ -136,6 +136,44 @@ def test_a_longer_unit_makes_worth_count_for_more_than_age() -> None:
     assert leaving("decay(days=100)", items, 1) == [1]
 
 
+# --- latest ---------------------------------------------------------------------------------------------------------
+
+
+def test_of_an_identifier_shown_three_times_only_the_newest_showing_counts() -> None:
+    texts = ["booking AB12CD", "booking AB12CD for ana@example.org", "all is well", "AB12CD is paid, invoice 2026-77"]
+    items = [item(i, text) for i, text in enumerate(texts)]  # worth .5 each: the logit is 0
+    ranks = policy_named("latest").rank(items, LATER)
+    assert ranks == pytest.approx([0.0, np.log(2), 0.0, np.log(3)], rel=1e-6)
+    assert leaving("latest", items, 1) == [0, 2, 1]
+
+
+def test_what_was_written_last_is_the_newest_in_whatever_order_the_memories_come() -> None:
+    items = [item(i, "booking AB12CD") for i in range(3)]
+    assert policy_named("latest").rank(items[::-1], LATER) == pytest.approx([np.log(2), 0.0, 0.0])
+    assert leaving("latest", items[::-1], 1) == [0, 1]
+
+
+def test_when_the_newest_showing_left_the_one_before_it_counts_again() -> None:
+    items = [item(i, "booking AB12CD") for i in range(3)]
+    assert policy_named("latest").rank(items[:2], LATER) == pytest.approx([0.0, np.log(2)])
+
+
+def test_a_share_of_the_importance_is_added_and_a_fade_for_what_came_since_taken_away() -> None:
+    items = [item(0, "AB12CD", importance=0.9), item(1, "nothing", importance=0.1), item(2, "CD34EF", importance=0.5)]
+    logit = np.log(9)
+    spelled = "latest(share=0.5,fade=0.25)"
+    expected = [np.log(2) + 0.5 * logit - 0.5, -0.5 * logit - 0.25, np.log(2)]
+    assert policy_named(spelled).rank(items, LATER) == pytest.approx(expected, rel=1e-6)
+    assert policy_named("latest(share=0)").rank(items, LATER) == pytest.approx([np.log(2), 0, np.log(2)], rel=1e-6)
+    assert policy_named("latest").rank(items, LATER)[0] == pytest.approx(np.log(2) + 0.15 * logit, rel=1e-6)
+
+
+def test_latest_has_finite_ranks_for_memories_worth_nothing_or_all() -> None:
+    items = [item(0, importance=0.0), item(1, importance=1.0)]
+    low, high = policy_named("latest").rank(items, LATER)
+    assert -10 < low < 0 < high < 10
+
+
 # --- chains ---------------------------------------------------------------------------------------------------------
 
 

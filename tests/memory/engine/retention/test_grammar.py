@@ -16,6 +16,8 @@ from memory.engine.retention import POLICIES, PolicyError, policy_named
         ("decay(days=2)", "decay(days=2.0)"),
         ("random(seed=7)", "random(seed=7)"),
         ("threshold(below=.05)", "threshold"),
+        ("latest(share=0.15,fade=0)", "latest"),
+        ("floor+latest( fade = .01, share = 1 )", "floor+latest(share=1.0,fade=0.01)"),
     ],
 )
 def test_a_policy_has_one_spelling_and_is_one_object(text: str, name: str) -> None:
@@ -38,6 +40,9 @@ def test_a_policy_has_one_spelling_and_is_one_object(text: str, name: str) -> No
         ("floor(recent=many)", "must be a whole number, not “many”"),
         ("floor(recent=-1)", "must be from 0 to 10000"),
         ("threshold(below=2)", "must be from 0 to 1"),
+        ("latest(share=-1)", "must be from 0 to 10"),
+        ("latest(fade=11)", "must be from 0 to 10"),
+        ("latest(days=1)", "has no “days”. There is: share, fade."),
         ("decay(days=nan)", "must be a number"),
         ("decay(days=0)", "must be from"),
         ("chains(inner=fifo)", "has no “inner”"),

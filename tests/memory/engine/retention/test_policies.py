@@ -12,7 +12,10 @@ from memory.engine.retention import POLICIES, Eviction, RetentionPolicy, choose_
 from memory.engine.types import BankError, Budget, MemoryItem
 from tests.memory.engine.toy_bank import NOON, item, memory_id
 
-COMPOSED = ["chains+importance", "floor+importance", "floor(recent=2,opening=0)+lru", "chains+floor(recent=6)+decay"]
+COMPOSED = [
+    "chains+importance", "floor+importance", "floor(recent=2,opening=0)+lru", "chains+floor(recent=6)+decay",
+    "latest(share=0.5,fade=0.01)", "chains+floor+latest",
+]  # fmt: skip
 NAMES = [*POLICIES, *COMPOSED]
 every_policy = pytest.mark.parametrize("policy", [policy_named(name) for name in NAMES], ids=NAMES)
 

@@ -30,7 +30,8 @@ def laid_together(streams: Sequence[Stream], *, without: Collection[str] = (), s
     asked = [stream for stream in streams if stream.questions]
     random.Random(seed).shuffle(asked)
     starts = range(0, len(asked), STREAMS_A_HAYSTACK)
-    return [_haystack(f"haystack-{seed}-{at}", asked[at : at + STREAMS_A_HAYSTACK], without) for at in starts]
+    laid = [_haystack(f"haystack-{seed}-{at}", asked[at : at + STREAMS_A_HAYSTACK], without) for at in starts]
+    return [haystack for haystack in laid if haystack.questions]
 
 
 def _haystack(name: str, streams: Sequence[Stream], without: Collection[str]) -> Stream:

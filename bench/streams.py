@@ -60,7 +60,7 @@ def measured(arguments: Namespace, inner: Encoder | None = None) -> Measured:
     test = [stream for stream in test if stream.questions or stream.uses][: arguments.sample]
     train = read_streams(arguments.format, arguments.train) if arguments.train else []
     if arguments.format == "longmemeval" and train:
-        known = frozenset().union(*(stream.fingerprints for stream in test))
+        known = frozenset().union(*(stream.traces for stream in test))
         train = laid_together(train, without=known, seed=arguments.seed)
     adapter = adapter_at(arguments.adapter)
     encoder = DiskCachedEncoder(inner or SentenceEncoder(), VECTORS)

@@ -63,7 +63,7 @@ def read_sources(data: Path, without: Collection[str] = ()) -> Sources:
     haystacks: list[Stream] = []
     if "longmemeval" in streams:
         tested = read_streams(TEST[0], [data / TEST[1]])
-        known = frozenset().union(*(stream.fingerprints for stream in tested))
+        known = frozenset().union(*(stream.traces for stream in tested))
         haystacks = laid_together(streams["longmemeval"], without=known, seed=SEED)
     tools = [stream for stream in streams.get("tau", ()) if stream.uses]
     tasks = list(streams.get("alfworld", ()))

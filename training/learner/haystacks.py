@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import regex
 
 from memory.engine.types import Role
-from training.learner.streams import Question, Stream, StreamSide, session_fingerprint
+from training.learner.streams import Question, Stream, StreamSide, session_traces
 
 STREAMS_A_HAYSTACK = 24
 _FIRST_PERSON = (
@@ -24,13 +24,14 @@ _NAMES = ("Nora", "Felix", "Priya", "Tomas", "Amina", "Jonas", "Lucia", "Henrik"
 def laid_together(streams: Sequence[Stream], *, without: Collection[str] = (), seed: int = 1) -> list[Stream]:
     """Shuffle streams with one question each and lay 24 of them into one haystack, its sessions in order of time.
 
-    Sessions whose fingerprint is in `without` (they stand in a set that is measured on) are left out, and so is every
-    question whose evidence they hold.
+    Sessions with a trace in `without` (they stand in a set that is measured on) are left out, and so is every question
+    whose evidence they hold.
     """
     asked = [stream for stream in streams if stream.questions]
     random.Random(seed).shuffle(asked)
     starts = range(0, len(asked), STREAMS_A_HAYSTACK)
-    return [_haystack(f"haystack-{seed}-{at}", asked[at : at + STREAMS_A_HAYSTACK], without) for at in starts]
+    laid = [_haystack(f"haystack-{seed}-{at}", asked[at : at + STREAMS_A_HAYSTACK], without) for at in starts]
+    return [haystack for haystack in laid if haystack.questions]
 
 
 def _haystack(name: str, streams: Sequence[Stream], without: Collection[str]) -> Stream:
@@ -38,8 +39,8 @@ def _haystack(name: str, streams: Sequence[Stream], without: Collection[str]) ->
     questions: list[Question] = []
     for stream in streams:
         gone: set[str] = set()
-        for sides in _sessions(stream):
-            if session_fingerprint(sides) in without:
+        for sides in stream.sessions:
+            if not session_traces(sides).isdisjoint(without):
                 gone |= {side.id for side in sides}
             else:
                 sessions.append([replace(side, id=f"{stream.name}|{side.id}") for side in sides])
@@ -54,13 +55,6 @@ def _haystack(name: str, streams: Sequence[Stream], without: Collection[str]) ->
         out += [replace(side, session=number, turn=turn + side.turn - sides[0].turn) for side in sides]
         turn = out[-1].turn + 1
     return Stream(name, streams[0].kind, out, questions, group=name)
-
-
-def _sessions(stream: Stream) -> Iterator[list[StreamSide]]:
-    by_number: dict[int, list[StreamSide]] = {}
-    for side in stream.sides:
-        by_number.setdefault(side.session, []).append(side)
-    yield from by_number.values()
 
 
 def as_two_people(stream: Stream, seed: int = 1) -> Stream:

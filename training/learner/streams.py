@@ -9,6 +9,8 @@ from datetime import datetime
 
 from memory.engine.types import Role, Side
 
+NOT_BY_CHANCE = 60  # characters
+
 
 @dataclass(frozen=True)
 class StreamSide:
@@ -62,17 +64,33 @@ class Stream:
         return frozenset(used.union(*(question.evidence for question in self.questions)))
 
     @property
+    def sessions(self) -> list[list[StreamSide]]:
+        """The sides by session, in order."""
+        by_number: dict[int, list[StreamSide]] = {}
+        for side in self.sides:
+            by_number.setdefault(side.session, []).append(side)
+        return list(by_number.values())
+
+    @property
     def fingerprints(self) -> frozenset[str]:
         """A hash for each session: the same session in two sets has the same."""
-        sessions: dict[int, list[StreamSide]] = {}
-        for side in self.sides:
-            sessions.setdefault(side.session, []).append(side)
-        return frozenset(map(session_fingerprint, sessions.values()))
+        return frozenset(map(session_fingerprint, self.sessions))
+
+    @property
+    def traces(self) -> frozenset[str]:
+        """What tells that a session of another set is one of these, even where a sentence was put into it."""
+        return frozenset().union(*map(session_traces, self.sessions))
 
 
 def session_fingerprint(sides: Sequence[StreamSide]) -> str:
     """A hash of a session's words, white space folded: what tells whether a test's text stands in training data."""
     return hashlib.sha256("\x1f".join(" ".join(side.text.split()) for side in sides).encode()).hexdigest()
+
+
+def session_traces(sides: Sequence[StreamSide]) -> frozenset[str]:
+    """The session's fingerprint, and one of each side that is too long to be said twice by chance."""
+    long = (side for side in sides if len(side.text) >= NOT_BY_CHANCE)
+    return frozenset({session_fingerprint(sides), *(session_fingerprint([side]) for side in long)})
 
 
 def numbered(sides: Sequence[tuple[int, Role, str, str, datetime, str]]) -> list[StreamSide]:

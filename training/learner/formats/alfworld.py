@@ -35,21 +35,23 @@ def stream_of(name: str, text: str) -> Stream:
         runs[-1][1].append(line.removeprefix(">").strip())
     sides = []
     passed: list[str] = []
+    seen: list[str] = []
     for number, (acts, lines) in enumerate(runs):
         role, speaker = (Role.ASSISTANT, "Assistant") if acts else (Role.TOOL, "Tool")
         sides.append((0, role, speaker, "\n".join(lines), BEGAN + timedelta(minutes=number), str(number)))
+        seen.append("" if acts else "\n".join(lines))
         # thoughts and plans come first; what is done is the last line
         passed.append(lines[-1] if acts and not lines[-1].startswith(("Think:", "ActionPath:")) else "")
-    return Stream(name, "tool_use", numbered(sides), uses=_uses([side[3] for side in sides], passed), group=name)
+    return Stream(name, "tool_use", numbered(sides), uses=_uses(seen, passed), group=name)
 
 
-def _uses(texts: Sequence[str], passed: Sequence[str]) -> list[Use]:
+def _uses(seen: Sequence[str], passed: Sequence[str]) -> list[Use]:
+    """Later uses: things in what is done whose latest sight is at least two messages back."""
     shown: dict[str, int] = {}
     uses: set[Use] = set()
-    for at, (text, action) in enumerate(zip(texts, passed, strict=True)):
+    for at, (sight, action) in enumerate(zip(seen, passed, strict=True)):
         for thing in set(_THING.findall(action)):
             if thing in shown and at - shown[thing] >= LEAST_BACK:
                 uses.add(Use(at, shown[thing]))
-        if not action or at == 0:
-            shown |= dict.fromkeys(_THING.findall(text), at)
+        shown |= dict.fromkeys(_THING.findall(sight), at)
     return sorted(uses, key=lambda use: (use.at, use.source))

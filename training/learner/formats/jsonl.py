@@ -60,10 +60,13 @@ def _stream(trajectory: Trajectory, rows: Sequence[dict[str, Any]]) -> Stream:
     known = {side.id for side in sides}
     questions = []
     for number, row in enumerate(rows):
-        missing = set(row["evidence"]) - known
+        evidence = frozenset(row.get("evidence") or ())
+        missing = evidence - known
+        if not evidence:
+            raise ValueError(f"A question about {trajectory.external_id} names no evidence: {row['question']}")
         if missing:
             raise ValueError(f"Evidence that is no side of {trajectory.external_id}: {sorted(missing)}")
         at = datetime.fromisoformat(row["at"]) if row.get("at") else sides[-1].at
         name = f"{trajectory.external_id}:{number}"
-        questions.append(Question(name, row["question"], at, frozenset(row["evidence"]), row.get("category", "")))
+        questions.append(Question(name, row["question"], at, evidence, row.get("category", "")))
     return Stream(trajectory.external_id, trajectory.kind, sides, questions, group=trajectory.external_id)

@@ -33,8 +33,9 @@ from memory.models import Conversation, Memory, Turn, TurnState
 from memory.services import turns
 from memory.services.jobs import enqueue
 from memory.services.memories import withdraw_turns
-from memory.services.recalls import PreparedCue, mark_used, prepare_cue, recall_for_turn
+from memory.services.recalls import PreparedCue, prepare_cue, recall_for_turn
 from memory.services.remember import TurnToRemember, remember_turn
+from memory.services.statements import mark_used
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -30,8 +30,9 @@ from memory.engine.types import Floats
 from memory.hot_banks import hot_banks
 from memory.models import Bank, Turn
 from memory.services.conversations import start_conversation
-from memory.services.recalls import PreparedCue, mark_used, prepare_cue, recall_for_turn
+from memory.services.recalls import PreparedCue, prepare_cue, recall_for_turn
 from memory.services.remember import TurnToRemember, remember_turn
+from memory.services.statements import mark_used
 from memory.services.turns import open_turn
 from memory.tenancy import acting_as
 

@@ -8,8 +8,8 @@ import numpy.typing as npt
 from memory.engine import signals
 from memory.engine.adapter import Adapter, RecallHead
 from memory.engine.columns import columns
-from memory.engine.signals import Candidates, Signals
-from memory.engine.types import Cue, Floats, RecallLimits, Recollected, Recollection, State
+from memory.engine.signals import Candidates
+from memory.engine.types import Cue, Floats, RecallLimits, Recollection
 
 TRACED = 64  # rows kept with all their numbers; any other candidate can be recomputed from the ledger
 BYPASS_BELOW = 5  # a bank of fewer memories hands all of them on: there is nothing to rank
@@ -42,15 +42,22 @@ def recall(cue: Cue, candidates: Candidates, adapter: Adapter, limits: RecallLim
     order = order[allowed[order]]
     passing = allowed & ((fit >= adapter.floor.threshold) | (~candidates.archived if bypassed else False))
     chosen, over_budget = _fill(order, passing, candidates, limits)
+    traced = _traced(order, chosen)
     return Recollection(
-        rows=tuple(
-            _row(int(i), candidates, computed, contributions, logits, weights, fit, adapter, int(i) in chosen)
-            for i in _traced(order, chosen)
-        ),
+        items=[candidates.items[i] for i in traced],
+        archived=candidates.archived[traced],
+        names=signals.NAMES,
+        signals=computed.values[traced],
+        contributions=contributions[traced],
+        logits=logits[traced],
+        weights=weights[traced],
+        fit=fit[traced],
+        chosen=tuple(row for row, i in enumerate(traced) if i in chosen),
         candidates=int(allowed.sum()),
         below_floor=int((allowed & ~passing).sum()),
         over_budget=over_budget,
         floor=adapter.floor.threshold,
+        highly=adapter.floor.highly,
         adapter=adapter.version,
         bypassed=bypassed,
         normalisation=computed.normalisation,
@@ -96,23 +103,3 @@ def _traced(order: npt.NDArray[np.int64], chosen: set[int]) -> list[int]:
     best: list[int] = order[:TRACED].tolist()
     further = chosen.difference(best)
     return best + [i for i in order[TRACED:].tolist() if i in further] if further else best
-
-
-def _row(
-    i: int, candidates: Candidates, computed: Signals, contributions: Floats, logits: Floats, weights: Floats,
-    fit: Floats, adapter: Adapter, injected: bool,
-) -> Recollected:  # fmt: skip
-    floor = adapter.floor
-    return Recollected(
-        item=candidates.items[i],
-        state=State.ARCHIVED if candidates.archived[i] else State.HELD,
-        signals=dict(zip(signals.NAMES, computed.values[i].tolist(), strict=True)),
-        contributions={
-            name: value for name, value in zip(signals.NAMES, contributions[i].tolist(), strict=True) if value
-        },
-        logit=float(logits[i]),
-        weight=float(weights[i]),
-        fit=float(fit[i]),
-        injected=injected,
-        group="highly" if fit[i] >= floor.highly else "maybe" if fit[i] >= floor.threshold else "below",
-    )

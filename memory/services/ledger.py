@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,9 +15,10 @@ from memory.engine.bank import BankEvent, Kind
 from memory.engine.hot import HotBank, Loaded
 from memory.engine.lexical import terms
 from memory.engine.remember import WritingPlan
-from memory.engine.types import BankError, State
+from memory.engine.types import BankError, Recollection, State
 from memory.hot_banks import AfterCommit, hot_banks, load, private_bank
-from memory.models import Bank, Event, Memory, MemorySource, Posting
+from memory.models import Bank, Event, Memory, MemorySource, Posting, Recall
+from memory.services.statements import insert_trace
 
 _TERM_LENGTH = 80
 
@@ -227,21 +227,21 @@ def writing(bank_id: UUID, *, private: bool = False) -> Iterator[LedgerWriter]:
         writer.flush()
 
 
-def record_recalled(bank: Bank, at: datetime, turn: UUID, **data: Any) -> None:
-    """Add the one event that changes nothing but the ledger: numbered and written by one statement.
-
-    It locks the bank's row, so that the ledger has no gap.
-    """
+def record_recall(trace: Recall, bank: Bank, found: Recollection) -> None:
+    """Save a trace and, where it handed something on, the one event that changes nothing but the ledger."""
+    if not found.chosen:
+        insert_trace(trace, None)
+        return
     hot = hot_banks.open(bank)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "WITH numbered AS (UPDATE memory_bank SET last_seq = last_seq + 1 WHERE id = %s "
-            "RETURNING owner_id, id, last_seq) "
-            "INSERT INTO memory_event (owner_id, bank_id, seq, kind, turn, at, data) "
-            "SELECT owner_id, id, last_seq, %s, %s, %s, %s::jsonb FROM numbered RETURNING seq",
-            [bank.pk, Kind.RECALLED.value, turn, at, json.dumps(data)],
-        )
-        event = BankEvent(cursor.fetchone()[0], Kind.RECALLED, at, None, data)
+    data = {
+        "recall": str(trace.pk),
+        "memories": [str(found.items[row].id) for row in found.chosen],
+        "weights": [round(float(found.weights[row]), 5) for row in found.chosen],
+    }
+    seq = insert_trace(trace, data)
+    if seq is None:
+        raise BankMissing("There is no such memory bank.")
+    event = BankEvent(seq, Kind.RECALLED, trace.at, None, data)
 
     def follow() -> None:
         with hot.lock:
@@ -251,9 +251,3 @@ def record_recalled(bank: Bank, at: datetime, turn: UUID, **data: Any) -> None:
                 hot_banks.drop(bank.pk)
 
     transaction.on_commit(AfterCommit(bank.pk, follow))
-
-
-def hasten_commit() -> None:
-    """Let this transaction's commit return before it is on disk: for traces, which may be lost in a crash."""
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL synchronous_commit = off")

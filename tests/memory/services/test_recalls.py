@@ -10,8 +10,9 @@ from memory.engine.encoder import embedded_text
 from memory.engine.text import split_side
 from memory.models import Bank, Event, Recall, Turn
 from memory.services.ledger import BankMissing
-from memory.services.recalls import mark_used, prepare_cue, recall_for_turn
+from memory.services.recalls import prepare_cue, recall_for_turn
 from memory.services.remember import TurnToRemember, remember_turn
+from memory.services.statements import mark_used
 from memory.tenancy import acting_as
 from tests.memory.services.desk import Desk
 

@@ -1,5 +1,5 @@
 """The statements of a turn, one round trip each: built by hand, since the ORM takes longer to build them than the
-database to run them. Each runs as the acting user, in the transaction that is open.
+database to run them, and prepared. Each runs as the acting user, in the transaction that is open.
 """
 
 from __future__ import annotations
@@ -9,20 +9,30 @@ from collections.abc import Collection, Sequence
 from typing import Any
 from uuid import UUID
 
+import numpy as np
+import psycopg
 from django.db import connection
+from psycopg.adapt import Dumper
+from psycopg.pq import Format
 
+from memory.engine.types import Floats
 from memory.models import Bank, EncoderSpace, Recall
 
-_BANK = [field.column for field in Bank._meta.concrete_fields]
-_BANK_NAMES = [field.attname for field in Bank._meta.concrete_fields]
-_SPACE_NAMES = [field.attname for field in EncoderSpace._meta.concrete_fields]
-_COLUMNS = ", ".join(
-    [*(f"b.{column}" for column in _BANK), *(f"s.{field.column}" for field in EncoderSpace._meta.concrete_fields)]
-)
+_BANK = [field.attname for field in Bank._meta.concrete_fields]
+_SPACE = [field.attname for field in EncoderSpace._meta.concrete_fields]
+_BANK_AND_SPACE = ", ".join([*(f"b.{name}" for name in _BANK), *(f"s.{name}" for name in _SPACE)])
+_SPACE_OF_BANK = "JOIN memory_encoderspace s ON s.id = b.space_id"
 
-_OF_CONVERSATION = (
-    f"SELECT {_COLUMNS} FROM memory_conversation c JOIN memory_bank b ON b.id = c.bank_id "
-    "JOIN memory_encoderspace s ON s.id = b.space_id WHERE c.id = %s"
+_BANK_OF_CONVERSATION = (
+    f"SELECT {_BANK_AND_SPACE} FROM memory_conversation c JOIN memory_bank b ON b.id = c.bank_id {_SPACE_OF_BANK} "
+    "WHERE c.id = %s"
+)
+_ARCHIVED_TWINS = (
+    "SELECT m.id FROM memory_memory m WHERE m.bank_id = {bank} AND m.state = 'archived' AND m.content = ANY(%s)"
+)
+_BANK_LOCKED = (
+    f"SELECT ARRAY({_ARCHIVED_TWINS.format(bank='b.id')}), {_BANK_AND_SPACE} FROM memory_bank b {_SPACE_OF_BANK} "
+    "WHERE b.id = %s FOR UPDATE OF b"
 )
 
 _TRACE_VALUES: dict[str, str] = {  # column: how its parameter is written
@@ -47,16 +57,29 @@ _TRACE_AND_EVENT = (
 
 def bank_of_conversation(conversation: UUID) -> Bank | None:
     """The conversation's bank with its space; None where the acting user has no such conversation."""
-    with connection.cursor() as cursor:
-        cursor.execute(_OF_CONVERSATION, [conversation])
-        row = cursor.fetchone()
-    return bank_of(row) if row else None
+    row = run(_BANK_OF_CONVERSATION, [conversation])
+    return _bank_of(row) if row else None
 
 
-def bank_of(row: Sequence[Any]) -> Bank:
-    """A bank from a row of its columns and its space's."""
-    bank: Bank = Bank.from_db("default", _BANK_NAMES, row[: len(_BANK)])
-    bank.space = EncoderSpace.from_db("default", _SPACE_NAMES, row[len(_BANK) :])
+def lock_bank(bank: UUID, contents: Sequence[bytes]) -> tuple[Bank, list[UUID]] | None:
+    """Read a bank for change, and with it the ids of its archived memories with these contents.
+
+    Writers of one bank wait for each other, so that its ledger has no gaps. Where this one waited, the ids are those
+    from before: ask `archived_twins` again. None: no such bank, or another's.
+    """
+    row = run(_BANK_LOCKED, [list(contents), bank])
+    return (_bank_of(row[1:]), row[0]) if row else None
+
+
+def archived_twins(bank: UUID, contents: Sequence[bytes]) -> list[UUID]:
+    """Ids of a bank's archived memories with these contents."""
+    found = run(f"SELECT ARRAY({_ARCHIVED_TWINS.format(bank='%s')})", [bank, list(contents)])
+    return list(found[0]) if found else []
+
+
+def _bank_of(row: Sequence[Any]) -> Bank:
+    bank: Bank = Bank.from_db("default", _BANK, row[: len(_BANK)])
+    bank.space = EncoderSpace.from_db("default", _SPACE, row[len(_BANK) :])
     return bank
 
 
@@ -69,24 +92,42 @@ def insert_trace(trace: Recall, recalled: dict[str, Any] | None) -> int | None:
         trace.numbers, array(trace.archived), array(trace.recalled), array(trace.injected), array(trace.cited),
         json.dumps(trace.regretted), json.dumps(trace.timings_ms),
     ]  # fmt: skip
-    with connection.cursor() as cursor:
-        if recalled is None:
-            cursor.execute(_TRACE_ALONE, values)
-        else:
-            cursor.execute(_TRACE_AND_EVENT, [*values, trace.bank_id, trace.turn_id, trace.at, json.dumps(recalled)])
-        seq: int | None = cursor.fetchone()[0]
-    return seq
+    if recalled is None:
+        run(_TRACE_ALONE, values)
+        return None
+    row = run(_TRACE_AND_EVENT, [*values, trace.bank_id, trace.turn_id, trace.at, json.dumps(recalled)])
+    return row[0] if row else None
 
 
-def mark_used(recall: UUID, *, injected: Collection[UUID], cited: Collection[UUID]) -> None:
-    """Note which of the recalled memories reached the prompt, and which of those the reply used: three facts apart."""
-    used = array(set(cited) & set(injected))
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE memory_recall SET injected = ARRAY(SELECT m FROM unnest(recalled) m WHERE m = ANY(%s::uuid[])), "
-            "cited = ARRAY(SELECT m FROM unnest(recalled) m WHERE m = ANY(%s::uuid[])) WHERE id = %s",
-            [array(injected), used, recall],
-        )
+class Reals:
+    """Numbers on their way into a `real[]`, in PostgreSQL's binary form: a header, then length and value of each."""
+
+    def __init__(self, numbers: Floats) -> None:
+        body = np.empty(len(numbers), dtype=[("length", ">i4"), ("value", ">f4")])
+        body["length"], body["value"] = 4, numbers
+        header = np.array([1, 0, _REAL, len(numbers), 1], dtype=">i4")  # dimensions, nulls, kind; size, first index
+        self.data = header.tobytes() + body.tobytes()
+
+
+_REAL, _REALS = 700, 1021  # PostgreSQL's numbers of the types
+
+
+class _RealsDumper(Dumper):
+    format = Format.BINARY
+    oid = _REALS
+
+    def dump(self, obj: Reals) -> bytes:
+        return obj.data
+
+
+def run(statement: str, values: Sequence[Any]) -> tuple[Any, ...] | None:
+    """Run a statement, prepared, in the open transaction; its first row, or None."""
+    connection.ensure_connection()
+    connection.validate_no_broken_transaction()
+    with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
+        cursor.adapters.register_dumper(Reals, _RealsDumper)
+        cursor.execute(statement, values, prepare=True)
+        return cursor.fetchone() if cursor.description else None
 
 
 def array(values: Collection[UUID] | Collection[str]) -> str:

@@ -66,7 +66,8 @@ class LedgerWriter:
             )
         if self._private:
             back = {event.memory for event in plan.events if event.kind is Kind.RESTORED and event.memory}
-            self.hot.apply(plan.events, self._loaded | load(back - self._loaded.keys()))
+            self._loaded |= load(back - self._loaded.keys())
+            self.hot.apply(plan.events, self._loaded)
 
     def flush(self) -> None:
         """Write everything; after the commit the shared hot bank follows."""

@@ -158,7 +158,7 @@ class Recollection:
     archived: npt.NDArray[np.bool_]  # (R,)
     names: tuple[str, ...]  # of the S signals
     signals: Floats  # (R, S)
-    contributions: Floats  # (R, S), of each row they sum to its logit
+    contributions: Floats  # (R, S), of each row they sum to its logit, less a trained interplay
     logits: Floats  # (R,)
     weights: Floats  # (R,) shares of all candidates' softmax
     fit: Floats  # (R,)

@@ -4,9 +4,9 @@ from uuid import UUID
 
 import pytest
 
-from memory.engine.adapter import prior
 from memory.engine.attention import recall
 from memory.engine.lexical import terms
+from memory.engine.prior import prior
 from memory.engine.types import RecallLimits, Recollection
 from memory.models import Recall
 from memory.traces import forget_rows, packed, trace_rows

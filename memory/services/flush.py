@@ -13,7 +13,7 @@ from uuid import UUID
 import numpy as np
 
 from memory.engine.types import Floats
-from memory.services.statements import Reals, array, run
+from memory.prepared import Reals, array, run
 
 Record = Mapping[str, Any]
 

@@ -87,9 +87,8 @@ def read_bank(bank: Bank, cue: Cue) -> tuple[Recollection, int]:
     with hot.lock:
         archive = archive_candidates(bank, hot, cue, words) if bank.recall_archive else []
         candidates = hot.candidates(cue, words, archive)
-        seq = hot.state.seq
-    limits = RecallLimits(tokens=bank.recall_tokens)
-    return attention.recall(cue, candidates, adapter_of(bank), limits), seq
+        limits = RecallLimits(tokens=bank.recall_tokens)
+        return attention.recall(cue, candidates, adapter_of(bank), limits), hot.state.seq
 
 
 def regretted_by(trace: Recall) -> list[dict[str, Any]]:
@@ -111,7 +110,7 @@ def regretted_by(trace: Recall) -> list[dict[str, Any]]:
     words = list(dict.fromkeys(terms(cue.text)))[:CUE_TERMS]
     with hot.lock:
         candidates = hot.candidates(cue, words, archive_candidates(bank, hot, cue, words))
-    found = attention.recall(cue, candidates, adapter_of(bank), RecallLimits(tokens=bank.recall_tokens))
+        found = attention.recall(cue, candidates, adapter_of(bank), RecallLimits(tokens=bank.recall_tokens))
     return [
         {"memory": str(row.item.id), "logit": round(row.logit, 5), "fit": round(row.fit, 5), "group": row.group}
         for row in found.rows

@@ -112,6 +112,7 @@ def _remember(
     for turn in turns:
         planner = Planner(writer.hot, adapter_of(writer.bank), policy, now)
         planner.follow(writer.next_seq)
+        planner.look_up(sides[turn.pk])
         for side, piece in zip(sides[turn.pk], pieces[turn.pk], strict=True):
             if (turn.pk, side.side.value, side.piece) not in told:
                 planner.take(side, _context(piece), _still_archived(writer, archived))

@@ -1,22 +1,14 @@
-"""The statements of a turn, one round trip each: built by hand, since the ORM takes longer to build them than the
-database to run them, and prepared. Each runs as the acting user, in the transaction that is open.
-"""
+"""What a turn asks and writes, one round trip each. Each runs as the acting user, in the transaction that is open."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-import numpy as np
-import psycopg
-from django.db import connection
-from psycopg.adapt import Dumper
-from psycopg.pq import Format
-
-from memory.engine.types import Floats
 from memory.models import Bank, EncoderSpace, Recall
+from memory.prepared import array, run
 
 _BANK = [field.attname for field in Bank._meta.concrete_fields]
 _SPACE = [field.attname for field in EncoderSpace._meta.concrete_fields]
@@ -97,39 +89,3 @@ def insert_trace(trace: Recall, recalled: dict[str, Any] | None) -> int | None:
         return None
     row = run(_TRACE_AND_EVENT, [*values, trace.bank_id, trace.turn_id, trace.at, json.dumps(recalled)])
     return row[0] if row else None
-
-
-class Reals:
-    """Numbers on their way into a `real[]`, in PostgreSQL's binary form: a header, then length and value of each."""
-
-    def __init__(self, numbers: Floats) -> None:
-        body = np.empty(len(numbers), dtype=[("length", ">i4"), ("value", ">f4")])
-        body["length"], body["value"] = 4, numbers
-        header = np.array([1, 0, _REAL, len(numbers), 1], dtype=">i4")  # dimensions, nulls, kind; size, first index
-        self.data = header.tobytes() + body.tobytes()
-
-
-_REAL, _REALS = 700, 1021  # PostgreSQL's numbers of the types
-
-
-class _RealsDumper(Dumper):
-    format = Format.BINARY
-    oid = _REALS
-
-    def dump(self, obj: Reals) -> bytes:
-        return obj.data
-
-
-def run(statement: str, values: Sequence[Any]) -> tuple[Any, ...] | None:
-    """Run a statement, prepared, in the open transaction; its first row, or None."""
-    connection.ensure_connection()
-    connection.validate_no_broken_transaction()
-    with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
-        cursor.adapters.register_dumper(Reals, _RealsDumper)
-        cursor.execute(statement, values, prepare=True)
-        return cursor.fetchone() if cursor.description else None
-
-
-def array(values: Collection[UUID] | Collection[str]) -> str:
-    """PostgreSQL's spelling of an array of ids or of plain words."""
-    return "{" + ",".join(map(str, values)) + "}"

@@ -31,7 +31,7 @@ def recall(cue: Cue, candidates: Candidates, adapter: Adapter, limits: RecallLim
     from the archive has to pass the floor all the same.
     """
     computed = signals.compute(cue, candidates)
-    contributions, logits = scored(cue, computed.values, adapter.recall)
+    logits = logits_of(cue, computed.values, adapter.recall)
     fit = fits(cue, candidates, adapter)
     bypassed = int((~candidates.archived).sum()) < BYPASS_BELOW
     # what the prompt shows anyway takes part in the normalisation alone: it gets no weight and is no near miss
@@ -43,12 +43,13 @@ def recall(cue: Cue, candidates: Candidates, adapter: Adapter, limits: RecallLim
     passing = allowed & ((fit >= adapter.floor.threshold) | (~candidates.archived if bypassed else False))
     chosen, over_budget = _fill(order, passing, candidates, limits)
     traced = _traced(order, chosen)
+    signals_of = computed.values[traced]
     return Recollection(
         items=[candidates.items[i] for i in traced],
         archived=candidates.archived[traced],
         names=signals.NAMES,
-        signals=computed.values[traced],
-        contributions=contributions[traced],
+        signals=signals_of,
+        contributions=contributions(cue, signals_of, adapter.recall),
         logits=logits[traced],
         weights=weights[traced],
         fit=fit[traced],
@@ -74,13 +75,15 @@ def fits(cue: Cue, candidates: Candidates, adapter: Adapter) -> Floats:
     return candidates.coverage
 
 
-def scored(cue: Cue, values: Floats, head: RecallHead) -> tuple[Floats, Floats]:
-    """What each signal (N, S) adds, and the logits (N,). Contributions sum to the logit, less a trained interplay."""
-    contributions = values * head.weights(cue.asking, signals.reads_like_english(cue.text))
-    logits = contributions.sum(axis=1)
-    if head.interplay is not None:
-        logits = logits + head.interplay.logits(values)
-    return contributions, logits
+def logits_of(cue: Cue, values: Floats, head: RecallHead) -> Floats:
+    """The logits (N,) of signals (N, S)."""
+    logits = values @ head.weights(cue.asking, signals.reads_like_english(cue.text))
+    return logits if head.interplay is None else logits + head.interplay.logits(values)
+
+
+def contributions(cue: Cue, values: Floats, head: RecallHead) -> Floats:
+    """What each signal (N, S) adds. They sum to the logit, less a trained interplay."""
+    return values * head.weights(cue.asking, signals.reads_like_english(cue.text))
 
 
 def _fill(

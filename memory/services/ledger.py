@@ -65,8 +65,9 @@ class LedgerWriter:
                 {"memory_id": memory, "turn_id": side.turn, "side": side.side, "piece": side.piece, "how": how}
             )
         if self._private:
-            back = {event.memory for event in plan.events if event.kind is Kind.RESTORED and event.memory}
-            self._loaded |= load(back - self._loaded.keys())
+            restored = {event.memory for event in plan.events if event.kind is Kind.RESTORED and event.memory}
+            if back := {memory for memory in restored if memory not in self._loaded}:
+                self._loaded |= load(back)
             self.hot.apply(plan.events, self._loaded)
 
     def flush(self) -> None:

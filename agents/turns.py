@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ParamSpec, TypeVar
@@ -31,9 +31,10 @@ from memory.engine.text import count_tokens
 from memory.engine.types import State
 from memory.models import Conversation, Memory, Turn, TurnState
 from memory.services import turns
+from memory.services.flush import Used
 from memory.services.jobs import enqueue
 from memory.services.memories import withdraw_turns
-from memory.services.recalls import PreparedCue, mark_used, prepare_cue, recall_for_turn
+from memory.services.recalls import PreparedCue, prepare_cue, recall_for_turn
 from memory.services.remember import TurnToRemember, remember_turn
 
 P = ParamSpec("P")
@@ -248,13 +249,10 @@ class DjangoTurn:
         self.turn.action_at = self._action_at
         vectors = self._prepared.piece_vectors if self._prepared else None
         texts = tuple(memory.text for memory in self._recalled)
-        remember_turn(self.turn.conversation.bank_id, TurnToRemember(self.turn, vectors, texts), now=self._clock())
+        used = Used(self._trace_id, _ids(outcome.injected), _ids(outcome.cited)) if self._trace_id else None
+        ready = TurnToRemember(self.turn, vectors, texts, used)
+        remember_turn(self.turn.conversation.bank_id, ready, now=self._clock())
         if self._trace_id:
-            mark_used(
-                self._trace_id,
-                injected={UUID(memory) for memory in outcome.injected},
-                cited={UUID(memory) for memory in outcome.cited},
-            )
             self._score_archive_later(self._trace_id)
         self._timings["remember"] = round((timezone.now() - started).total_seconds() * 1000, 2)
         Turn.objects.filter(pk=self.turn.pk).update(timings_ms=self._timings)
@@ -267,6 +265,10 @@ class DjangoTurn:
 
     async def _as_owner(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         return await as_person(self.turn.owner_id, work, *args, **kwargs)
+
+
+def _ids(memories: Collection[str]) -> set[UUID]:
+    return {UUID(memory) for memory in memories}
 
 
 def open_and_withdraw(

@@ -30,7 +30,8 @@ from memory.engine.types import Floats
 from memory.hot_banks import hot_banks
 from memory.models import Bank, Turn
 from memory.services.conversations import start_conversation
-from memory.services.recalls import PreparedCue, mark_used, prepare_cue, recall_for_turn
+from memory.services.flush import Used
+from memory.services.recalls import PreparedCue, prepare_cue, recall_for_turn
 from memory.services.remember import TurnToRemember, remember_turn
 from memory.services.turns import open_turn
 from memory.tenancy import acting_as
@@ -123,7 +124,7 @@ class Chat:
 
     def take_turn(self) -> Taken:
         """One turn; the reply comes from the generator, so no LLM's time is in it."""
-        commit = self._commit.ms()
+        commit, bank_id = self._commit.ms(), self._bank.pk
         turn = self._open()
         previous = self._past[-1] if self._past else None
         shown = frozenset(past.pk for past in self._past[-HISTORY_TURNS:])
@@ -133,8 +134,8 @@ class Chat:
         encode, batches = self._stopwatch.read()
         (texts, recall_id, injected), recall, recall_commit = self._as_owner(lambda: self._recall(turn, prepared))
         turn.action, turn.action_at = self._talk.reply(), timezone.now()
-        ready = TurnToRemember(turn, prepared.piece_vectors, texts)
-        _, remember, remember_commit = self._as_owner(lambda: self._remember(ready, recall_id, injected))
+        ready = TurnToRemember(turn, prepared.piece_vectors, texts, Used(recall_id, injected, injected[:1]))
+        _, remember, remember_commit = self._as_owner(lambda: remember_turn(bank_id, ready, now=timezone.now()))
         encode_more, more = self._stopwatch.read()
         self._past.append(turn)
         started = time.perf_counter()
@@ -157,10 +158,6 @@ class Chat:
         recollection, trace = recall_for_turn(turn, prepared, now=timezone.now())
         items = [row.item for row in recollection.injected]
         return [item.text for item in items], trace.pk, [item.id for item in items]
-
-    def _remember(self, ready: TurnToRemember, recall_id: UUID, injected: Sequence[UUID]) -> None:
-        remember_turn(self._bank.pk, ready, now=timezone.now())
-        mark_used(recall_id, injected=injected, cited=injected[:1])
 
     def _as_owner(self, work: Callable[[], T]) -> tuple[T, float, float]:
         """As `agents.threads.as_person` runs a piece of work: its result, the whole time, and that after the work."""

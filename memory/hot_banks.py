@@ -51,6 +51,11 @@ class HotBanks:
         self._shrink(keep=bank.pk)
         return hot
 
+    def seen(self, bank: UUID) -> int:
+        """The last event of a bank that this process has folded in; 0 for one that it does not hold."""
+        hot = self._banks.get(bank)
+        return hot.state.seq if hot else 0
+
     def drop(self, bank: UUID) -> None:
         """Forget a bank: the next `open` reads it anew."""
         with self._lock:

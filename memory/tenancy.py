@@ -9,6 +9,8 @@ from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS, connections, migrations, transaction
 
+from memory.prepared import run
+
 # Tables that must be read before a user is known, or that hold nothing of anybody's: each with its reason.
 # A test fails on a table that neither stands here nor has forced row-level security.
 EXEMPT_TABLES: dict[str, str] = {
@@ -47,7 +49,7 @@ def acting_as(user_id: UUID | None, *, using: str = DEFAULT_DB_ALIAS) -> Iterato
     connection = connections[using]
     if not connection.in_atomic_block:
         with transaction.atomic(using=using):
-            _set_acting_user(using, str(user_id or ""))
+            run(_ACT, [str(user_id or "")], using=using)
             yield
         return
     with transaction.atomic(using=using):
@@ -58,15 +60,17 @@ def acting_as(user_id: UUID | None, *, using: str = DEFAULT_DB_ALIAS) -> Iterato
         _set_acting_user(using, before)
 
 
+_ACT = "SELECT set_config('agora.user', %s, true)"
+_ACT_AFTER = (
+    "WITH before AS MATERIALIZED (SELECT coalesce(current_setting('agora.user', true), '') AS name) "
+    "SELECT name, set_config('agora.user', %s, true) FROM before"
+)
+
+
 def _set_acting_user(using: str, user: str) -> str:
     """Set the acting user and return the one before."""
-    with connections[using].cursor() as cursor:
-        cursor.execute(
-            "WITH before AS MATERIALIZED (SELECT coalesce(current_setting('agora.user', true), '') AS name) "
-            "SELECT name, set_config('agora.user', %s, true) FROM before",
-            [user],
-        )
-        return str(cursor.fetchone()[0])
+    found = run(_ACT_AFTER, [user], using=using)
+    return str(found[0]) if found else ""
 
 
 def owned_table(table: str, *, column: str = "owner_id", worker: str = "SELECT") -> migrations.RunSQL:

@@ -8,8 +8,8 @@ import numpy.typing as npt
 from memory.engine import signals
 from memory.engine.adapter import Adapter, RecallHead
 from memory.engine.columns import columns
-from memory.engine.signals import Candidates, Signals
-from memory.engine.types import Cue, Floats, RecallLimits, Recollected, Recollection, State
+from memory.engine.signals import Candidates
+from memory.engine.types import Cue, Floats, RecallLimits, Recollection
 
 TRACED = 64  # rows kept with all their numbers; any other candidate can be recomputed from the ledger
 BYPASS_BELOW = 5  # a bank of fewer memories hands all of them on: there is nothing to rank
@@ -31,7 +31,7 @@ def recall(cue: Cue, candidates: Candidates, adapter: Adapter, limits: RecallLim
     from the archive has to pass the floor all the same.
     """
     computed = signals.compute(cue, candidates)
-    contributions, logits = scored(cue, computed.values, adapter.recall)
+    logits = logits_of(cue, computed.values, adapter.recall)
     fit = fits(cue, candidates, adapter)
     bypassed = int((~candidates.archived).sum()) < BYPASS_BELOW
     # what the prompt shows anyway takes part in the normalisation alone: it gets no weight and is no near miss
@@ -42,15 +42,23 @@ def recall(cue: Cue, candidates: Candidates, adapter: Adapter, limits: RecallLim
     order = order[allowed[order]]
     passing = allowed & ((fit >= adapter.floor.threshold) | (~candidates.archived if bypassed else False))
     chosen, over_budget = _fill(order, passing, candidates, limits)
+    traced = _traced(order, chosen)
+    signals_of = computed.values[traced]
     return Recollection(
-        rows=tuple(
-            _row(int(i), candidates, computed, contributions, logits, weights, fit, adapter, int(i) in chosen)
-            for i in _traced(order, chosen)
-        ),
+        items=[candidates.items[i] for i in traced],
+        archived=candidates.archived[traced],
+        names=signals.NAMES,
+        signals=signals_of,
+        contributions=contributions(cue, signals_of, adapter.recall),
+        logits=logits[traced],
+        weights=weights[traced],
+        fit=fit[traced],
+        chosen=tuple(row for row, i in enumerate(traced) if i in chosen),
         candidates=int(allowed.sum()),
         below_floor=int((allowed & ~passing).sum()),
         over_budget=over_budget,
         floor=adapter.floor.threshold,
+        highly=adapter.floor.highly,
         adapter=adapter.version,
         bypassed=bypassed,
         normalisation=computed.normalisation,
@@ -67,13 +75,15 @@ def fits(cue: Cue, candidates: Candidates, adapter: Adapter) -> Floats:
     return candidates.coverage
 
 
-def scored(cue: Cue, values: Floats, head: RecallHead) -> tuple[Floats, Floats]:
-    """What each signal (N, S) adds, and the logits (N,). Contributions sum to the logit, less a trained interplay."""
-    contributions = values * head.weights(cue.asking, signals.reads_like_english(cue.text))
-    logits = contributions.sum(axis=1)
-    if head.interplay is not None:
-        logits = logits + head.interplay.logits(values)
-    return contributions, logits
+def logits_of(cue: Cue, values: Floats, head: RecallHead) -> Floats:
+    """The logits (N,) of signals (N, S)."""
+    logits = values @ head.weights(cue.asking, signals.reads_like_english(cue.text))
+    return logits if head.interplay is None else logits + head.interplay.logits(values)
+
+
+def contributions(cue: Cue, values: Floats, head: RecallHead) -> Floats:
+    """What each signal (N, S) adds. They sum to the logit, less a trained interplay."""
+    return values * head.weights(cue.asking, signals.reads_like_english(cue.text))
 
 
 def _fill(
@@ -96,23 +106,3 @@ def _traced(order: npt.NDArray[np.int64], chosen: set[int]) -> list[int]:
     best: list[int] = order[:TRACED].tolist()
     further = chosen.difference(best)
     return best + [i for i in order[TRACED:].tolist() if i in further] if further else best
-
-
-def _row(
-    i: int, candidates: Candidates, computed: Signals, contributions: Floats, logits: Floats, weights: Floats,
-    fit: Floats, adapter: Adapter, injected: bool,
-) -> Recollected:  # fmt: skip
-    floor = adapter.floor
-    return Recollected(
-        item=candidates.items[i],
-        state=State.ARCHIVED if candidates.archived[i] else State.HELD,
-        signals=dict(zip(signals.NAMES, computed.values[i].tolist(), strict=True)),
-        contributions={
-            name: value for name, value in zip(signals.NAMES, contributions[i].tolist(), strict=True) if value
-        },
-        logit=float(logits[i]),
-        weight=float(weights[i]),
-        fit=float(fit[i]),
-        injected=injected,
-        group="highly" if fit[i] >= floor.highly else "maybe" if fit[i] >= floor.threshold else "below",
-    )

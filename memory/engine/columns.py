@@ -67,6 +67,24 @@ def put(into: Columns, place: int, item: MemoryItem) -> None:
         into[name][place] = value
 
 
+class Chosen(Columns):
+    """Some rows of columns, and perhaps others after them: each column is made when it is first read, since few
+    readers want all."""
+
+    def __init__(self, columns: Columns, rows: npt.NDArray[np.int64], others: Columns | None = None) -> None:
+        super().__init__()
+        self._columns, self._rows, self._others = columns, rows, others
+
+    def __missing__(self, name: str) -> npt.NDArray[Any]:
+        column = self._columns[name][self._rows]
+        self[name] = column = column if self._others is None else np.concatenate([column, self._others[name]])
+        return column
+
+    def followed_by(self, others: Columns) -> Chosen:
+        """These rows, and the others after them."""
+        return Chosen(self._columns, self._rows, others)
+
+
 def joined(one: Columns, other: Columns) -> Columns:
     """Both, one after the other."""
     return {name: np.concatenate([one[name], other[name]]) for name in TYPES}
@@ -75,12 +93,15 @@ def joined(one: Columns, other: Columns) -> Columns:
 class Memories(Sequence[MemoryItem]):
     """Memories with their columns at hand. `items` may hold more: `rows` says which of them, in which order."""
 
-    def __init__(self, items: Sequence[MemoryItem | None], rows: npt.NDArray[np.int64], numbers: Columns) -> None:
-        self._items, self._rows = items, rows
+    def __init__(
+        self, items: Sequence[MemoryItem | None], rows: npt.NDArray[np.int64], numbers: Chosen,
+        others: Sequence[MemoryItem] = (),
+    ) -> None:  # fmt: skip
+        self._items, self._rows, self._others = items, rows, others
         self.numbers = numbers
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._rows) + len(self._others)
 
     @overload
     def __getitem__(self, index: int) -> MemoryItem: ...
@@ -91,7 +112,10 @@ class Memories(Sequence[MemoryItem]):
     def __getitem__(self, index: int | slice) -> MemoryItem | list[MemoryItem]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
-        item: MemoryItem | None = self._items[int(self._rows[index])]
+        after = (index + len(self) if index < 0 else index) - len(self._rows)
+        if after >= 0:
+            return self._others[after]
+        item: MemoryItem | None = self._items[int(self._rows[after])]
         assert item is not None  # `rows` names none that is gone
         return item
 
@@ -99,9 +123,8 @@ class Memories(Sequence[MemoryItem]):
         """These memories, and the others after them."""
         if not others:
             return self
-        more = np.arange(len(self._items), len(self._items) + len(others))
-        numbers = joined(self.numbers, columns(others))
-        return Memories([*self._items, *others], np.concatenate([self._rows, more]), numbers)
+        others = [*self._others, *others]
+        return Memories(self._items, self._rows, self.numbers.followed_by(columns(others)), others)
 
 
 def columns(memories: Sequence[MemoryItem]) -> Columns:

@@ -15,13 +15,14 @@ import numpy.typing as npt
 
 from memory.engine import bank
 from memory.engine.bank import BankEvent, BankState, Kind
-from memory.engine.columns import OF_MARK, TYPES, Columns, Memories, columns, empty, joined, put, record
+from memory.engine.columns import OF_MARK, TYPES, Chosen, Columns, Memories, columns, empty, joined, put, record
 from memory.engine.lexical import LexicalIndex, terms
 from memory.engine.signals import Candidates
 from memory.engine.types import BankError, Cue, Floats, MemoryItem, State
 
 Indices = npt.NDArray[np.int64]
 
+BLOCK = 512  # vectors that stay in a processor's cache while several are compared with them
 _PER_MEMORY_BYTES = 2_000  # the Python objects of one memory beside its text and vector, roughly
 
 
@@ -81,9 +82,9 @@ class HotBank:
         return self._content[self._slot[memory]]
 
     def memories(self) -> Memories:
-        """All held memories with their columns, in the order of iteration; later changes do not reach them."""
-        rows = np.flatnonzero(self._used)
-        return Memories(self._items.copy(), rows, {name: column[rows] for name, column in self._columns.items()})
+        """All held memories with their columns, in the order of iteration: good until the bank changes."""
+        rows = self._arranged()[0]
+        return Memories(self._items, rows, Chosen(self._columns, rows))
 
     def apply(self, events: Sequence[BankEvent], loaded: Mapping[UUID, Loaded]) -> None:
         """Fold events in; `loaded` brings every memory that they put (back) into the bank and that still exists.
@@ -100,14 +101,24 @@ class HotBank:
 
     def best_cosine(self, vector: Floats) -> tuple[float, MemoryItem | None]:
         """The held memory nearest to `vector` (E,), and its cosine; (0, None) for an empty bank."""
+        return self.best_cosines(vector[None])[0]
+
+    def best_cosines(self, vectors: Floats) -> list[tuple[float, MemoryItem | None]]:
+        """The same for each of `vectors` (K, E), in one pass over the bank: reading its vectors is what costs."""
         if not self._slot:
-            return 0.0, None
-        scores = self._vectors[: len(self._items)] @ vector
-        slot = int(scores.argmax())
-        return float(scores[slot]), self._items[slot]
+            return [(0.0, None)] * len(vectors)
+        scores = np.empty((len(vectors), len(self._items)), dtype=np.float32)
+        for start in range(0, len(self._items), BLOCK):  # half the time of one product of matrices
+            block = self._vectors[start : min(start + BLOCK, len(self._items))]
+            for vector, of_vector in zip(vectors, scores, strict=True):
+                np.dot(block, vector, out=of_vector[start : start + len(block)])
+        return [(float(row[slot]), self._items[slot]) for row, slot in zip(scores, scores.argmax(axis=1), strict=True)]
 
     def candidates(self, cue: Cue, cue_terms: Sequence[str], archive: Sequence[Loaded] = ()) -> Candidates:
-        """Every held memory, and the given archived ones after them, with their raw scores for the cue."""
+        """Every held memory, and the given archived ones after them, with their raw scores for the cue.
+
+        Good until the bank changes: hold `lock` while they are read.
+        """
         slots = len(self._items)
         alive, previous, following = self._arranged()
         cosine = (self._vectors[:slots] @ cue.vector)[alive]

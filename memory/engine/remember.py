@@ -8,6 +8,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+import numpy as np
+
 from memory.engine import bank
 from memory.engine.adapter import Adapter
 from memory.engine.bank import BankEvent, Kind
@@ -50,11 +52,18 @@ class Planner:
         self._new: dict[UUID, Write] = {}
         self._by_content: dict[bytes, UUID] = {}
         self._back: dict[UUID, MemoryItem] = {}
+        self._seen: dict[UUID, tuple[float, MemoryItem | None]] = {}
         self._first = hot.state.seq + 1
 
     def follow(self, seq: int) -> None:
         """Number the plan from `seq`, where other events of the same transaction come before it."""
         self._first = seq
+
+    def look_up(self, sides: Sequence[NewSide]) -> None:
+        """Find the nearest held memories of all sides that are about to be taken, in one pass over the bank."""
+        if sides:
+            found = self._hot.best_cosines(np.stack([side.vector for side in sides]))
+            self._seen = {side.id: nearest for side, nearest in zip(sides, found, strict=True)}
 
     def event(self, kind: Kind, memory: UUID | None, **data: Any) -> BankEvent:
         """Append one event to the plan, numbered after what the bank and the plan hold so far."""
@@ -156,7 +165,7 @@ class Planner:
         self._by_content[side.content] = item.id
 
     def _nearest(self, side: NewSide) -> tuple[float, MemoryItem | None]:
-        best, nearest = self._hot.best_cosine(side.vector)
+        best, nearest = self._seen.get(side.id) or self._hot.best_cosine(side.vector)
         for write in self._new.values():
             cosine = float(write.new.vector @ side.vector)
             if cosine > best:

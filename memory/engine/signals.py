@@ -96,7 +96,7 @@ def compute(cue: Cue, candidates: Candidates) -> Signals:
         "similarity": candidates.cosine,
         "coverage": candidates.coverage,
     }
-    values = np.empty((len(candidates.items), len(NAMES)), dtype=np.float32)
+    values = np.empty((len(NAMES), len(candidates.items)), dtype=np.float32).T  # signal by signal, as it is filled
     for number, name in enumerate(NAMES):
         values[:, number] = by_name[name]
     return Signals(values, constants)

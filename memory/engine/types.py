@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 from uuid import UUID
 
 import numpy as np
@@ -146,20 +147,52 @@ class Recollected:
     group: str  # "highly", "maybe" or "below"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Recollection:
-    """The result of one recall: the best rows by logit, and counts of all else."""
+    """The result of one recall: the R best candidates by logit as arrays, best first, and counts of all else.
 
-    rows: tuple[Recollected, ...]
+    What is injected is always among them. `rows` shows them one by one; a turn looks at few of them.
+    """
+
+    items: Sequence[MemoryItem]
+    archived: npt.NDArray[np.bool_]  # (R,)
+    names: tuple[str, ...]  # of the S signals
+    signals: Floats  # (R, S)
+    contributions: Floats  # (R, S), of each row they sum to its logit, less a trained interplay
+    logits: Floats  # (R,)
+    weights: Floats  # (R,) shares of all candidates' softmax
+    fit: Floats  # (R,)
+    chosen: tuple[int, ...]  # rows that are handed on
     candidates: int
     below_floor: int
     over_budget: int
     floor: float
+    highly: float  # from this fit on a memory is highly relevant
     adapter: str
     bypassed: bool = False
     normalisation: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # signal -> (mean, deviation)
 
-    @property
+    @cached_property
+    def rows(self) -> tuple[Recollected, ...]:
+        """All R rows, best first."""
+        return tuple(map(self.row, range(len(self.items))))
+
+    @cached_property
     def injected(self) -> tuple[Recollected, ...]:
         """What reaches the prompt, best first."""
-        return tuple(row for row in self.rows if row.injected)
+        return tuple(map(self.row, self.chosen))
+
+    def row(self, i: int) -> Recollected:
+        """Row `i` as an object."""
+        parts = zip(self.names, self.contributions[i].tolist(), strict=True)
+        return Recollected(
+            item=self.items[i],
+            state=State.ARCHIVED if self.archived[i] else State.HELD,
+            signals=dict(zip(self.names, self.signals[i].tolist(), strict=True)),
+            contributions={name: value for name, value in parts if value},
+            logit=float(self.logits[i]),
+            weight=float(self.weights[i]),
+            fit=float(self.fit[i]),
+            injected=i in self.chosen,
+            group="highly" if self.fit[i] >= self.highly else "maybe" if self.fit[i] >= self.floor else "below",
+        )

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 from memory.models.bank import Bank
 from memory.models.conversation import Turn
+from memory.traces import trace_rows
 
 
 class Recall(models.Model):
@@ -28,8 +31,19 @@ class Recall(models.Model):
     candidates = models.PositiveIntegerField()
     below_floor = models.PositiveIntegerField()
     over_budget = models.PositiveIntegerField()
+    highly = models.FloatField()  # from this fit on a memory was highly relevant
     normalisation = models.JSONField(default=dict)
-    rows = models.JSONField(default=list)  # the 64 best by logit: see memory.services.recalls.trace_row
+
+    # The 64 best by logit, best first, and whatever else was recalled: `memory.traces` packs them and shows their rows.
+    memories = ArrayField(models.UUIDField(), default=list)
+    signals = ArrayField(models.CharField(max_length=40), default=list)  # names
+    numbers = models.BinaryField(default=bytes)  # float32: logit, weight, fit, signals, contributions; a row a memory
+    archived = ArrayField(models.UUIDField(), default=list)  # of `memories` those that came from the archive
+    # Three facts: handed on to the prompt, in it (there was room), and used by the reply.
+    recalled = ArrayField(models.UUIDField(), default=list)
+    injected = ArrayField(models.UUIDField(), default=list)
+    cited = ArrayField(models.UUIDField(), default=list)
+
     regretted = models.JSONField(default=list)  # archived memories that this cue would have recalled, scored later
     timings_ms = models.JSONField(default=dict)
 
@@ -38,3 +52,8 @@ class Recall(models.Model):
 
     def __str__(self) -> str:
         return str(self.id)
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The stored rows as pages and programs read them."""
+        return trace_rows(self)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -15,10 +14,12 @@ from django.db import connection, transaction
 from memory.engine.bank import BankEvent, Kind
 from memory.engine.hot import HotBank, Loaded
 from memory.engine.lexical import terms
-from memory.engine.remember import WritingPlan
-from memory.engine.types import BankError, State
+from memory.engine.remember import Write, WritingPlan
+from memory.engine.types import BankError, Recollection, State
 from memory.hot_banks import AfterCommit, hot_banks, load, private_bank
-from memory.models import Bank, Event, Memory, MemorySource, Posting
+from memory.models import Bank, Memory, Recall
+from memory.services.flush import Flush, Record, Used
+from memory.services.statements import archived_twins, insert_trace, lock_bank
 
 _TERM_LENGTH = 80
 
@@ -27,25 +28,20 @@ class BankMissing(BankError):
     """There is no such bank, or it is somebody else's."""
 
 
-def lock_bank(bank_id: UUID) -> Bank:
-    """Read a bank for change: writers of one bank wait for each other, so that its ledger has no gaps."""
-    bank = Bank.objects.select_for_update(of=("self",)).select_related("space").filter(pk=bank_id).first()
-    if bank is None:
-        raise BankMissing("There is no such memory bank.")
-    return bank
-
-
 class LedgerWriter:
-    """Collects what one transaction does to a bank and writes it in a few bulk statements."""
+    """Collects what one transaction does to a bank and writes it in one statement."""
 
-    def __init__(self, bank: Bank, hot: HotBank, *, private: bool) -> None:
+    def __init__(self, bank: Bank, hot: HotBank, *, private: bool, twins: Sequence[UUID] = ()) -> None:
         self.bank, self.hot, self._private = bank, hot, private
+        self.twins = twins  # archived memories with the contents that `writing` was asked for
         self.events: list[BankEvent] = []
+        self.remembered: list[UUID] = []  # turns whose sides are in
+        self.used: Used | None = None
         self._turn_of: dict[int, UUID | None] = {}
-        self._new: dict[UUID, Memory] = {}
+        self._new: dict[UUID, dict[str, Any]] = {}
         self._loaded: dict[UUID, Loaded] = {}
         self._changes: dict[UUID, dict[str, Any]] = {}
-        self._sources: list[MemorySource] = []
+        self._sources: list[Record] = []
 
     @property
     def next_seq(self) -> int:
@@ -66,27 +62,32 @@ class LedgerWriter:
             self._record(event, turn)
         for memory, side, how in plan.sources:
             self._sources.append(
-                MemorySource(
-                    owner_id=self.bank.owner_id, memory_id=memory, turn_id=side.turn, side=side.side.value,
-                    piece=side.piece, how=how,
-                )
-            )  # fmt: skip
+                {"memory_id": memory, "turn_id": side.turn, "side": side.side, "piece": side.piece, "how": how}
+            )
         if self._private:
-            back = {event.memory for event in plan.events if event.kind is Kind.RESTORED and event.memory}
-            self.hot.apply(plan.events, self._loaded | load(back - self._loaded.keys()))
+            restored = {event.memory for event in plan.events if event.kind is Kind.RESTORED and event.memory}
+            if back := {memory for memory in restored if memory not in self._loaded}:
+                self._loaded |= load(back)
+            self.hot.apply(plan.events, self._loaded)
 
     def flush(self) -> None:
         """Write everything; after the commit the shared hot bank follows."""
-        if not self.events:
-            return
-        self._write_changes()
-        Memory.objects.bulk_create(self._new.values(), batch_size=500)
-        Event.objects.bulk_create(map(self._event_row, self.events), batch_size=2000)
-        MemorySource.objects.bulk_create(self._sources, batch_size=2000)
-        self._write_postings()
-        self.bank.last_seq = self.events[-1].seq
-        Bank.objects.filter(pk=self.bank.pk).update(last_seq=self.bank.last_seq)
-        transaction.on_commit(AfterCommit(self.bank.pk, self._advance))
+        Flush(
+            self.bank.owner_id, self.bank.pk, self.bank.space_id,
+            last_seq=self.events[-1].seq if self.events else None,
+            archived=self._write_changes(),
+            memories=list(self._new.values()),
+            vectors=[self._loaded[memory].vector for memory in self._new],
+            events=[self._event_row(event) for event in self.events],
+            sources=self._sources,
+            unindexed=self._unindexed(),
+            postings=self._postings(),
+            remembered=self.remembered,
+            used=self.used,
+        ).write()  # fmt: skip
+        if self.events:
+            self.bank.last_seq = self.events[-1].seq
+            transaction.on_commit(AfterCommit(self.bank.pk, self._advance))
 
     def _advance(self) -> None:
         """Spare the next reader a query: fold the committed events into the hot bank, unless someone already did.
@@ -114,69 +115,62 @@ class LedgerWriter:
         fields = table_change(event)
         row = self._new.get(event.memory)
         if row is not None:
-            for name, value in fields.items():
-                setattr(row, name, value)
+            row.update(fields)
         elif fields:
             self._changes.setdefault(event.memory, {}).update(fields)
 
-    def _row(self, write: Any) -> Memory:
-        item, new = write.item, write.new
-        return Memory(
-            id=item.id, owner_id=self.bank.owner_id, bank=self.bank, text=item.text, content=new.content,
-            role=item.role.value, speaker=item.speaker, at=item.at, conversation_id=item.place.conversation,
-            turn_id=item.turn, side=item.side.value, place_conversation=item.place.conversation,
-            session=item.place.session, position=item.place.position, piece=item.piece, tokens=item.tokens,
-            importance=item.importance, features=[round(float(x), 5) for x in write.features], space=self.bank.space,
-            vector=new.vector,
-        )  # fmt: skip
+    def _row(self, write: Write) -> dict[str, Any]:
+        item = write.item
+        return {
+            "id": item.id, "text": item.text, "content": write.new.content.hex(), "role": item.role,
+            "speaker": item.speaker, "at": item.at, "conversation_id": item.place.conversation, "turn_id": item.turn,
+            "side": item.side, "place_conversation": item.place.conversation, "session": item.place.session,
+            "position": item.place.position, "piece": item.piece, "tokens": item.tokens,
+            "importance": item.importance, "features": [round(x, 5) for x in write.features.tolist()],
+            "pinned": False, "archived_at": None, "archive_reason": "",
+        }  # fmt: skip
 
-    def _event_row(self, event: BankEvent) -> Event:
-        return Event(
-            owner_id=self.bank.owner_id, bank=self.bank, seq=event.seq, kind=event.kind.value, memory=event.memory,
-            turn=self._turn_of[event.seq], at=event.at, data=dict(event.data),
-        )  # fmt: skip
+    def _event_row(self, event: BankEvent) -> dict[str, Any]:
+        return {
+            "seq": event.seq, "kind": event.kind, "memory": event.memory, "turn": self._turn_of[event.seq],
+            "at": event.at, "data": event.data,
+        }  # fmt: skip
 
-    def _write_changes(self) -> None:
-        """One statement for the memories that change alike (evictions of one turn do, but for nothing)."""
+    def _write_changes(self) -> tuple[datetime, str, list[UUID]] | None:
+        """Change the rows of known memories; what merely leaves goes into the one statement.
+
+        What leaves goes first: a memory that comes back may not meet its twin.
+        """
         alike: dict[tuple[tuple[str, Any], ...], list[UUID]] = {}
         for memory, fields in self._changes.items():
             alike.setdefault(tuple(sorted(fields.items())), []).append(memory)
-        # what leaves goes first: a memory that comes back may not meet its twin
-        for fields_key, memories in sorted(alike.items(), key=lambda entry: dict(entry[0]).get("state") == "held"):
-            Memory.objects.filter(pk__in=memories).update(**dict(fields_key))
+        if len(alike) == 1:
+            ((key, memories),) = alike.items()
+            fields = dict(key)
+            if fields.get("state") == State.ARCHIVED and "archived_at" in fields and "before" not in fields:
+                return fields["archived_at"], fields["archive_reason"], memories
+        for key, memories in sorted(alike.items(), key=lambda entry: dict(entry[0]).get("state") == "held"):
+            Memory.objects.filter(pk__in=memories).update(**dict(key))
+        return None
 
-    def _write_postings(self) -> None:
-        """Index the words of what is archived now, and of nothing else."""
-        changed = {memory: fields["state"] for memory, fields in self._changes.items() if "state" in fields}
-        # what was in the bank has none yet; what came back and left again in one step has its words there already
-        stale = [m for m, state in changed.items() if state != State.ARCHIVED or self.hot.get(m) is None]
-        if stale:
-            Posting.objects.filter(memory__in=stale).delete()
-        words = {row.pk: terms(row.text) for row in self._new.values() if row.state == State.ARCHIVED}
-        archived = [memory for memory, state in changed.items() if state == State.ARCHIVED]
+    def _unindexed(self) -> list[UUID]:
+        """What was in the bank has no postings yet; what came back and left again in one step has its words there."""
+        states = self._changed_states()
+        return [memory for memory, state in states.items() if state != State.ARCHIVED or self.hot.get(memory) is None]
+
+    def _postings(self) -> dict[UUID, Counter[str]]:
+        """The words of what is archived now, and of nothing else."""
+        words = {pk: terms(row["text"]) for pk, row in self._new.items() if row["state"] == State.ARCHIVED}
+        archived = [memory for memory, state in self._changed_states().items() if state == State.ARCHIVED]
         with self.hot.lock:
-            at_hand = {memory: self.hot.words(memory) for memory in archived if self.hot.get(memory)}
-        unread = [memory for memory in archived if memory not in at_hand]
-        words |= at_hand | {
-            pk: terms(text) for pk, text in Memory.objects.filter(pk__in=unread).values_list("pk", "text") if unread
-        }
-        self._insert_postings(words)
+            words |= {memory: self.hot.words(memory) for memory in archived if self.hot.get(memory)}
+        if unread := [memory for memory in archived if memory not in words]:
+            texts = Memory.objects.filter(pk__in=unread).values_list("pk", "text")
+            words |= {pk: terms(text) for pk, text in texts}
+        return {memory: Counter(word[:_TERM_LENGTH] for word in found) for memory, found in words.items()}
 
-    def _insert_postings(self, words: Mapping[UUID, Sequence[str]]) -> None:
-        """One plain statement: an eviction adds dozens of rows, and an object for each costs more than they do."""
-        rows = [
-            (memory, term, tf)
-            for memory, found in words.items()
-            for term, tf in Counter(word[:_TERM_LENGTH] for word in found).items()
-        ]
-        if not rows:
-            return
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "INSERT INTO memory_posting (owner_id, bank_id, memory_id, term, tf) SELECT %s, %s, memory, term, tf "
-                "FROM unnest(%s::uuid[], %s::text[], %s::int[]) AS new(memory, term, tf)",
-                [self.bank.owner_id, self.bank.pk, *(list(column) for column in zip(*rows, strict=True))],
-            )
+    def _changed_states(self) -> dict[UUID, State]:
+        return {memory: fields["state"] for memory, fields in self._changes.items() if "state" in fields}
 
 
 def table_change(event: BankEvent) -> dict[str, Any]:
@@ -210,38 +204,48 @@ def table_change(event: BankEvent) -> dict[str, Any]:
 
 
 @contextmanager
-def writing(bank_id: UUID, *, private: bool = False) -> Iterator[LedgerWriter]:
-    """One transaction that changes one bank: locked, up to date, written in bulk at the end.
+def writing(
+    bank_id: UUID, *, private: bool = False, contents: Sequence[bytes] = (), savepoint: bool = True
+) -> Iterator[LedgerWriter]:
+    """One transaction that changes one bank: locked, up to date, written at once at the end.
 
-    `private` works on a hot bank of its own that follows each step at once, for many turns in one transaction.
+    `private` works on a hot bank of its own that follows each step at once, for many turns in one transaction. The
+    writer's `twins` are the archived memories with these `contents`. Without a savepoint an error inside leaves the
+    caller's transaction as it is: for callers that write nothing by themselves. Raises `BankMissing`.
     """
-    with transaction.atomic():
-        bank = lock_bank(bank_id)
+    with transaction.atomic() if savepoint or not connection.in_atomic_block else nullcontext():
+        seen = hot_banks.seen(bank_id)
+        locked = lock_bank(bank_id, contents)
+        if locked is None:
+            raise BankMissing("There is no such memory bank.")
+        bank, twins = locked
+        if contents and bank.last_seq != seen:  # others wrote meanwhile: the lock may have waited for them
+            twins = archived_twins(bank_id, contents)
         hot = private_bank(bank) if private else hot_banks.open(bank)
         if hot.state.seq > bank.last_seq:
             # the server crashed and lost a commit that need not be durable (a trace's): what followed it is void
             hot_banks.drop(bank_id)
             hot = hot_banks.open(bank)
-        writer = LedgerWriter(bank, hot, private=private)
+        writer = LedgerWriter(bank, hot, private=private, twins=twins)
         yield writer
         writer.flush()
 
 
-def record_recalled(bank: Bank, at: datetime, turn: UUID, **data: Any) -> None:
-    """Add the one event that changes nothing but the ledger: numbered and written by one statement.
-
-    It locks the bank's row, so that the ledger has no gap.
-    """
+def record_recall(trace: Recall, bank: Bank, found: Recollection) -> None:
+    """Save a trace and, where it handed something on, the one event that changes nothing but the ledger."""
+    if not found.chosen:
+        insert_trace(trace, None)
+        return
     hot = hot_banks.open(bank)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "WITH numbered AS (UPDATE memory_bank SET last_seq = last_seq + 1 WHERE id = %s "
-            "RETURNING owner_id, id, last_seq) "
-            "INSERT INTO memory_event (owner_id, bank_id, seq, kind, turn, at, data) "
-            "SELECT owner_id, id, last_seq, %s, %s, %s, %s::jsonb FROM numbered RETURNING seq",
-            [bank.pk, Kind.RECALLED.value, turn, at, json.dumps(data)],
-        )
-        event = BankEvent(cursor.fetchone()[0], Kind.RECALLED, at, None, data)
+    data = {
+        "recall": str(trace.pk),
+        "memories": [str(found.items[row].id) for row in found.chosen],
+        "weights": [round(float(found.weights[row]), 5) for row in found.chosen],
+    }
+    seq = insert_trace(trace, data)
+    if seq is None:
+        raise BankMissing("There is no such memory bank.")
+    event = BankEvent(seq, Kind.RECALLED, trace.at, None, data)
 
     def follow() -> None:
         with hot.lock:
@@ -251,9 +255,3 @@ def record_recalled(bank: Bank, at: datetime, turn: UUID, **data: Any) -> None:
                 hot_banks.drop(bank.pk)
 
     transaction.on_commit(AfterCommit(bank.pk, follow))
-
-
-def hasten_commit() -> None:
-    """Let this transaction's commit return before it is on disk: for traces, which may be lost in a crash."""
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL synchronous_commit = off")

@@ -22,6 +22,7 @@ from memory.models import Memory, MemorySource, Recall, Turn
 from memory.services.jobs import enqueue
 from memory.services.ledger import LedgerWriter, writing
 from memory.services.turns import NotFound
+from memory.traces import TRACE_FIELDS, forget_rows
 
 PINNED_SHARE = 0.8  # of a budget: the rest stays free for what is new
 
@@ -145,11 +146,11 @@ def erase(memory_id: UUID, *, now: datetime) -> bool:
 
 def scrub(memories: Sequence[UUID]) -> None:
     """Take memories out of every table but the ledger, which keeps ids and numbers, and of these none of the text's."""
-    names = {str(memory) for memory in memories}
-    for trace in Recall.objects.filter(_names_any(names)):
-        trace.rows = [row for row in trace.rows if row["memory"] not in names]
+    names, gone = {str(memory) for memory in memories}, set(memories)
+    for trace in Recall.objects.filter(_names_any(memories)):
+        forget_rows(trace, gone)
         trace.regretted = [row for row in trace.regretted if row["memory"] not in names]
-        trace.save(update_fields=["rows", "regretted"])
+        trace.save(update_fields=[*TRACE_FIELDS, "regretted"])
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE memory_event SET data = data - 'features' WHERE memory = ANY(%s) AND kind = %s",
@@ -159,10 +160,10 @@ def scrub(memories: Sequence[UUID]) -> None:
     transaction.on_commit(encoder().clear)
 
 
-def _names_any(names: set[str]) -> Q:
-    condition = Q()
-    for name in names:
-        condition |= Q(rows__contains=[{"memory": name}]) | Q(regretted__contains=[{"memory": name}])
+def _names_any(memories: Sequence[UUID]) -> Q:
+    condition = Q(memories__overlap=list(memories))
+    for memory in memories:
+        condition |= Q(regretted__contains=[{"memory": str(memory)}])
     return condition
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+import numpy as np
 from django.db import connection, transaction
 from django.db.models import BinaryField, F, Func
 
@@ -20,10 +21,12 @@ from memory.engine.features import is_asking
 from memory.engine.hot import HotBank, Loaded
 from memory.engine.lexical import terms
 from memory.engine.text import split_side
-from memory.engine.types import Cue, Floats, RecallLimits, Recollected, Recollection, State
+from memory.engine.types import Cue, Floats, RecallLimits, Recollection, State
 from memory.hot_banks import hot_banks, loaded
 from memory.models import Bank, Memory, Recall, Turn
-from memory.services.ledger import BankMissing, hasten_commit, record_recalled
+from memory.services.ledger import BankMissing, record_recall
+from memory.services.statements import bank_of_conversation
+from memory.traces import packed
 
 SHORT_CUE_WORDS = 5
 ARCHIVE_CANDIDATES = 24  # by vector, and as many by words
@@ -64,23 +67,16 @@ def prepare_cue(turn: Turn, *, previous: Turn | None, exclude_turns: frozenset[U
 def recall_for_turn(turn: Turn, prepared: PreparedCue, *, now: datetime) -> tuple[Recollection, Recall]:
     """Read the turn's bank with the prepared cue and save the trace. One transaction, committed without waiting."""
     started = time.perf_counter()
-    bank = Bank.objects.select_related("space").filter(conversations=turn.conversation_id).first()
+    bank = bank_of_conversation(turn.conversation_id)
     if bank is None:
         raise BankMissing("There is no such memory bank.")
     with transaction.atomic(savepoint=False):
-        hasten_commit()
         recollection, seq = read_bank(bank, prepared.cue)
         trace = _trace(turn, bank, prepared, recollection, now)
-        if recollection.injected:
-            # the ledger knows what was handed on; what merely ranked is in the trace
-            record_recalled(
-                bank, now, turn.pk, recall=str(trace.pk),
-                memories=[str(row.item.id) for row in recollection.injected],
-                weights=[round(row.weight, 5) for row in recollection.injected],
-            )  # fmt: skip
         trace.seq = seq
         trace.timings_ms = {"encode": round(prepared.encode_ms, 2), "recall": round(_ms_since(started), 2)}
-        trace.save(force_insert=True)
+        # the ledger knows what was handed on; what merely ranked is in the trace
+        record_recall(trace, bank, recollection)
     return recollection, trace
 
 
@@ -91,9 +87,8 @@ def read_bank(bank: Bank, cue: Cue) -> tuple[Recollection, int]:
     with hot.lock:
         archive = archive_candidates(bank, hot, cue, words) if bank.recall_archive else []
         candidates = hot.candidates(cue, words, archive)
-        seq = hot.state.seq
-    limits = RecallLimits(tokens=bank.recall_tokens)
-    return attention.recall(cue, candidates, adapter_of(bank), limits), seq
+        limits = RecallLimits(tokens=bank.recall_tokens)
+        return attention.recall(cue, candidates, adapter_of(bank), limits), hot.state.seq
 
 
 def regretted_by(trace: Recall) -> list[dict[str, Any]]:
@@ -115,7 +110,7 @@ def regretted_by(trace: Recall) -> list[dict[str, Any]]:
     words = list(dict.fromkeys(terms(cue.text)))[:CUE_TERMS]
     with hot.lock:
         candidates = hot.candidates(cue, words, archive_candidates(bank, hot, cue, words))
-    found = attention.recall(cue, candidates, adapter_of(bank), RecallLimits(tokens=bank.recall_tokens))
+        found = attention.recall(cue, candidates, adapter_of(bank), RecallLimits(tokens=bank.recall_tokens))
     return [
         {"memory": str(row.item.id), "logit": round(row.logit, 5), "fit": round(row.fit, 5), "group": row.group}
         for row in found.rows
@@ -152,46 +147,19 @@ def _archived_by_words(bank: Bank, weights: Mapping[str, float]) -> list[UUID]:
         return [row[0] for row in cursor.fetchall()]
 
 
-def mark_used(recall_id: UUID, *, injected: Collection[UUID], cited: Collection[UUID]) -> None:
-    """Note which of the recalled memories reached the prompt, and which of those the reply used: three facts apart."""
-    in_prompt = [str(memory) for memory in injected]
-    used = [str(memory) for memory in set(cited) & set(injected)]
-    with connection.cursor() as cursor:  # in the database: forty kilobytes need not travel for a few flags
-        cursor.execute(
-            "UPDATE memory_recall SET rows = (SELECT jsonb_agg(CASE WHEN (row->>'recalled')::boolean THEN row || "
-            "jsonb_build_object('injected', row->>'memory' = ANY(%s), 'cited', row->>'memory' = ANY(%s)) "
-            "ELSE row END ORDER BY number) FROM jsonb_array_elements(rows) WITH ORDINALITY AS each(row, number)) "
-            "WHERE id = %s AND rows @> '[{\"recalled\": true}]'",
-            [in_prompt, used, recall_id],
-        )
-
-
 def _trace(turn: Turn, bank: Bank, prepared: PreparedCue, recollection: Recollection, now: datetime) -> Recall:
+    ids = [item.id for item in recollection.items]
+    archived = [ids[row] for row in np.flatnonzero(recollection.archived)]
+    handed_on = [ids[row] for row in recollection.chosen]
     return Recall(
         owner_id=turn.owner_id, bank=bank, turn=turn, at=now, adapter=recollection.adapter,
         asking=prepared.cue.asking, with_previous=prepared.with_previous, bypassed=recollection.bypassed,
         floor=recollection.floor, candidates=recollection.candidates, below_floor=recollection.below_floor,
-        over_budget=recollection.over_budget,
+        over_budget=recollection.over_budget, highly=recollection.highly,
         normalisation={name: [round(x, 6) for x in pair] for name, pair in recollection.normalisation.items()},
-        rows=[trace_row(row) for row in recollection.rows],
+        signals=list(recollection.names), numbers=packed(recollection), memories=ids, archived=archived,
+        recalled=handed_on, injected=handed_on,  # unless the prompt had no room for it: `mark_used`
     )  # fmt: skip
-
-
-def trace_row(row: Recollected) -> dict[str, Any]:
-    """One row of a trace: ids and numbers, no text. `contributions` sum to `logit` but for rounding."""
-    return {
-        "memory": str(row.item.id),
-        "signals": {name: round(value, 5) for name, value in row.signals.items()},
-        "contributions": {name: round(value, 5) for name, value in row.contributions.items()},
-        "logit": round(row.logit, 5),
-        "weight": round(row.weight, 6),
-        "fit": round(row.fit, 5),
-        "state": row.state.value,
-        "group": row.group,
-        "recalled": row.injected,
-        "injected": row.injected,  # unless the prompt had no room for it: `mark_used`
-        "cited": False,
-    }
 
 
 def _ms_since(started: float) -> float:

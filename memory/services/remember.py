@@ -23,7 +23,8 @@ from memory.engine.retention import policy_named
 from memory.engine.text import content_hash, split_side
 from memory.engine.types import Floats, MemoryItem, NewSide, Place, Role, Side, State
 from memory.hot_banks import memory_item
-from memory.models import Bank, Memory, MemorySource, Turn
+from memory.models import Memory, MemorySource, Turn
+from memory.services.flush import Used
 from memory.services.ledger import LedgerWriter, writing
 from memory.services.memories import take_back
 
@@ -38,6 +39,7 @@ class TurnToRemember:
     turn: Turn
     observation_vectors: Floats | None = None  # (pieces, E)
     recalled: Sequence[str] = field(default=())
+    used: Used | None = None  # what became of the turn's recall
 
 
 @dataclass(frozen=True)
@@ -59,22 +61,23 @@ def remember_turn(bank_id: UUID, ready: TurnToRemember, *, now: datetime) -> Non
     A turn that was tried again and says something else now takes back what its first try told.
     """
     pieces = {ready.turn.pk: _pieces(ready)}
-    vectors = _encode(pieces)
+    sides = _sides([ready.turn], pieces)
     no_longer_said = _no_longer_said(ready.turn, pieces[ready.turn.pk]) if ready.turn.remembered else {}
     with transaction.atomic() if no_longer_said else nullcontext():
         if no_longer_said:
             take_back(bank_id, no_longer_said, now=now)
-        with writing(bank_id) as writer, writer.hot.lock:
-            _remember(writer, [ready.turn], pieces, vectors, now)
+        with writing(bank_id, contents=_contents(sides), savepoint=False) as writer, writer.hot.lock:
+            writer.used = ready.used
+            _remember(writer, [ready.turn], sides, pieces, now)
     ready.turn.remembered = True
 
 
 def remember_turns(bank_id: UUID, turns: Sequence[Turn], *, now: datetime) -> None:
     """Remember many turns in their order, in one transaction: all of them or none (imports)."""
     pieces = {turn.pk: _pieces(TurnToRemember(turn)) for turn in turns}
-    vectors = _encode(pieces)
-    with writing(bank_id, private=True) as writer:
-        _remember(writer, turns, pieces, vectors, now)
+    sides = _sides(turns, pieces)
+    with writing(bank_id, private=True, contents=_contents(sides)) as writer:
+        _remember(writer, turns, sides, pieces, now)
 
 
 def sides_told(
@@ -100,22 +103,31 @@ def _context(piece: _Piece) -> Context:
 
 
 def _remember(
-    writer: LedgerWriter, turns: Sequence[Turn], pieces: Mapping[UUID, Sequence[_Piece]],
-    vectors: Mapping[tuple[UUID, Side, int], Floats], now: datetime,
+    writer: LedgerWriter, turns: Sequence[Turn], sides: Mapping[UUID, Sequence[NewSide]],
+    pieces: Mapping[UUID, Sequence[_Piece]], now: datetime,
 ) -> None:  # fmt: skip
-    sides = {turn.pk: [_new_side(turn, piece, vectors) for piece in pieces[turn.pk]] for turn in turns}
     told = _already_told(turns)
-    archived = _archived(writer.bank, [side.content for found in sides.values() for side in found])
+    archived = _archived(writer.twins)
     policy = policy_named(writer.hot.state.policy or writer.bank.policy)
     for turn in turns:
         planner = Planner(writer.hot, adapter_of(writer.bank), policy, now)
         planner.follow(writer.next_seq)
+        planner.look_up(sides[turn.pk])
         for side, piece in zip(sides[turn.pk], pieces[turn.pk], strict=True):
             if (turn.pk, side.side.value, side.piece) not in told:
                 planner.take(side, _context(piece), _still_archived(writer, archived))
         archived |= planner.evict()  # what leaves in this transaction can be told again in it
         writer.take(planner.plan, turn.pk)
-    Turn.objects.filter(pk__in=[turn.pk for turn in turns]).update(remembered=True)
+        writer.remembered.append(turn.pk)
+
+
+def _sides(turns: Sequence[Turn], pieces: Mapping[UUID, Sequence[_Piece]]) -> dict[UUID, list[NewSide]]:
+    vectors = _encode(pieces)
+    return {turn.pk: [_new_side(turn, piece, vectors) for piece in pieces[turn.pk]] for turn in turns}
+
+
+def _contents(sides: Mapping[UUID, Sequence[NewSide]]) -> list[bytes]:
+    return [side.content for found in sides.values() for side in found]
 
 
 def _pieces(ready: TurnToRemember) -> list[_Piece]:
@@ -200,10 +212,8 @@ def _already_told(turns: Sequence[Turn]) -> set[tuple[UUID, str, int]]:
     return set(MemorySource.objects.filter(turn__in=again).values_list("turn_id", "side", "piece"))
 
 
-def _archived(bank: Bank, contents: Sequence[bytes]) -> dict[bytes, MemoryItem]:
-    found = Memory.objects.filter(bank=bank, state=State.ARCHIVED, content__in=contents).values_list("pk", flat=True)
-    known = list(found)  # mostly none: whole rows are read for those alone that are there
-    rows = Memory.objects.filter(pk__in=known).defer("vector", "features") if known else []
+def _archived(twins: Sequence[UUID]) -> dict[bytes, MemoryItem]:
+    rows = Memory.objects.filter(pk__in=twins).defer("vector", "features") if twins else []
     return {bytes(row.content): memory_item(row) for row in rows}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -13,6 +13,8 @@ import numpy.typing as npt
 from memory.engine.columns import Columns, columns
 from memory.engine.retention.policy import Flags, RetentionPolicy
 from memory.engine.types import BankError, Budget, Floats, MemoryItem
+
+FEW = 64  # of the lowest ranks are sorted at first
 
 
 @dataclass(frozen=True)
@@ -42,24 +44,24 @@ def choose_evictions(
         return []
     ranks, spared = policy.rank(memories, now), policy.spared(memories, now)
     turn = of_memories["turn"] if policy.whole_turns else None
-    by_rank = _order(ranks, spared, of_memories)
+    pinned = of_memories["pinned"]
     gone: dict[int, str] = {}
     for over in ("memories", "tokens"):
         if tokens <= budget.tokens and over == "tokens":
             break  # spares an order that nobody reads
         per_token = over == "tokens" and policy.by_value
-        for i in map(int, _order(_per_token(ranks, sizes, turn), spared, of_memories) if per_token else by_rank):
+        for i in _lowest_first(_per_token(ranks, sizes, turn) if per_token else ranks, spared, of_memories):
             if (count <= budget.memories) if over == "memories" else (tokens <= budget.tokens):
                 break
-            if i in gone or memories[i].pinned:
+            if i in gone or pinned[i]:
                 continue
             for j in [i] if turn is None else map(int, np.flatnonzero(turn == turn[i])):
-                if j not in gone and not memories[j].pinned:
+                if j not in gone and not pinned[j]:
                     gone[j] = over
                     count, tokens = count - 1, tokens - int(sizes[j])
     if count > budget.memories or tokens > budget.tokens:
         raise BankError("The pinned memories alone fill this bank. Unpin some, or raise its budget.")
-    lowest = next((memories[i].id for i in map(int, by_rank) if i not in gone), None)
+    lowest = next((memories[i].id for i in _lowest_first(ranks, spared, of_memories) if i not in gone), None)
     return [Eviction(memories[i].id, float(ranks[i]), over, lowest) for i, over in gone.items()]
 
 
@@ -82,7 +84,19 @@ def _per_token(ranks: Floats, sizes: npt.NDArray[np.int64], turn: npt.NDArray[np
     return np.asarray(ranks / np.sqrt(np.maximum(sizes, 1)), dtype=np.float32)
 
 
-def _order(ranks: Floats, spared: Flags, of_memories: Columns) -> npt.NDArray[np.int64]:
-    """Rows by rank, lowest first, the older first among equals; what is spared after all else."""
-    keys = (of_memories["written"], ranks)
-    return np.lexsort((*keys, spared) if spared.any() else keys)
+def _lowest_first(ranks: Floats, spared: Flags, of_memories: Columns) -> Iterator[int]:
+    """Rows by rank, lowest first, the older first among equals; what is spared after all else.
+
+    Mostly one or two are asked for: of many memories only the lowest are sorted, until the others are asked for too.
+    """
+    first = np.arange(len(ranks))
+    if len(ranks) > 8 * FEW and not spared.any():
+        first = np.flatnonzero(ranks <= np.partition(ranks, FEW)[FEW])
+        yield from _ordered(first, ranks, spared, of_memories)
+        first = np.setdiff1d(np.arange(len(ranks)), first, assume_unique=True)
+    yield from _ordered(first, ranks, spared, of_memories)
+
+
+def _ordered(rows: npt.NDArray[np.int64], ranks: Floats, spared: Flags, of_memories: Columns) -> list[int]:
+    order: list[int] = rows[np.lexsort((of_memories["written"][rows], ranks[rows], spared[rows]))].tolist()
+    return order

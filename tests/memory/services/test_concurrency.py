@@ -1,5 +1,7 @@
 """Several threads at one bank, as several tabs and workers are."""
 
+import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -10,11 +12,13 @@ import pytest
 from django.db import connections
 
 from agora_web.accounts.models import User
+from memory.engine.bank import Kind
 from memory.engine.hot import check
 from memory.engine.types import BankError, State
 from memory.hot_banks import HotBanks, hot_banks
 from memory.models import Bank, Memory
 from memory.services import memories
+from memory.services.ledger import writing
 from tests.memory.services.desk import Desk
 
 
@@ -54,6 +58,30 @@ def test_the_same_words_told_at_once_are_one_memory(desk: Desk) -> None:
     at_once(*(lambda place=place: desk.tell("My bike is red", conversation=place) for place in places))
     assert desk.texts() == ["My bike is red"]
     assert sorted(desk.happened(desk.memory("My bike is red").pk)) == ["told", "written"]
+    desk.agree()
+
+
+def test_words_that_leave_while_their_next_telling_waits_come_back(desk: Desk, now: datetime) -> None:
+    desk.tell("My bike is red")
+    bike, again = desk.memory("My bike is red").pk, desk.open("My bike is red")
+    leaving = threading.Event()
+
+    def leave() -> None:
+        with desk.acting(), writing(desk.bank_id) as writer:
+            writer.add(
+                Kind.EVICTED, bike, now, reason="budget", policy="importance", adapter="prior-1", score=0.5,
+                over="memories", instead=None, budget=[1, 1],
+            )  # fmt: skip
+            leaving.set()
+            time.sleep(0.7)  # meanwhile the other asks for the bank's lock, and with it for archived twins
+
+    def tell() -> None:
+        assert leaving.wait(20)
+        desk.remember(again)
+
+    at_once(leave, tell)
+    assert (desk.texts(), desk.texts(State.ARCHIVED)) == (["My bike is red"], [])
+    assert desk.happened(bike) == ["written", "evicted", "restored", "told"]
     desk.agree()
 
 

@@ -9,8 +9,9 @@ from memory.encoding import encoder
 from memory.engine.encoder import embedded_text
 from memory.engine.text import split_side
 from memory.models import Bank, Event, Recall, Turn
+from memory.services.flush import Used, mark_used
 from memory.services.ledger import BankMissing
-from memory.services.recalls import mark_used, prepare_cue, recall_for_turn
+from memory.services.recalls import prepare_cue, recall_for_turn
 from memory.services.remember import TurnToRemember, remember_turn
 from memory.tenancy import acting_as
 from tests.memory.services.desk import Desk
@@ -162,7 +163,7 @@ def test_what_was_recalled_injected_and_cited_are_three_facts(full: Desk) -> Non
     anna, bike = (full.memory(text).pk for text in sorted(asked.injected))
     below = next(UUID(row["memory"]) for row in asked.trace.rows if not row["injected"])
     with full.acting():
-        mark_used(asked.trace.pk, injected={anna, below}, cited={anna, bike, below})
+        mark_used(Used(asked.trace.pk, {anna, below}, {anna, bike, below}))
         rows = {UUID(row["memory"]): row for row in Recall.objects.get(pk=asked.trace.pk).rows}
     facts = {memory: (row["recalled"], row["injected"], row["cited"]) for memory, row in rows.items()}
     assert facts[anna] == (True, True, True)

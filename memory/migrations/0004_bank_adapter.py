@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("memory", "0002_retention"),
+        ("memory", "0003_traces_as_arrays"),
     ]
 
     operations = [

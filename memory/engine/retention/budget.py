@@ -72,8 +72,8 @@ def leaving_order(
     if not memories:
         return []
     ranks = policy.rank(memories, now)
-    order = _order(ranks, policy.spared(memories, now), columns(memories))
-    return [(memories[i], float(ranks[i])) for i in map(int, order)]
+    order = _lowest_first(ranks, policy.spared(memories, now), columns(memories))
+    return [(memories[i], float(ranks[i])) for i in order]
 
 
 def _per_token(ranks: Floats, sizes: npt.NDArray[np.int64], turn: npt.NDArray[np.int64] | None) -> Floats:

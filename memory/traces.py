@@ -79,4 +79,5 @@ def _unpacked(trace: Trace) -> Floats:
 
 
 def _named(names: Sequence[str], values: Sequence[float], *, zeros: bool = True) -> dict[str, float]:
-    return {name: round(value, 5) for name, value in zip(names, values, strict=True) if zeros or value}
+    rounded = {name: round(value, 5) for name, value in zip(names, values, strict=True)}
+    return rounded if zeros else {name: value for name, value in rounded.items() if value}

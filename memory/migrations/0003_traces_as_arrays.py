@@ -11,9 +11,9 @@ import numpy as np
 from django.db import migrations, models
 
 BATCH = 200
-HIGHLY = 0.62  # of `prior-1`, which read every bank until now
+HIGHLY = 0.62  # of `prior-1`; other adapters' limits show in their rows
 FACTS = ("recalled", "injected", "cited")
-PACKED = ("memories", "signals", "numbers", "archived", *FACTS)
+PACKED = ("memories", "signals", "numbers", "highly", "archived", *FACTS)
 
 
 def pack(trace: Any) -> None:
@@ -27,6 +27,9 @@ def pack(trace: Any) -> None:
         for row in rows
     ]  # fmt: skip
     trace.signals, trace.numbers = names, np.array(matrix, dtype="<f4").tobytes()
+    lesser = max((row["fit"] for row in rows if row["group"] != "highly"), default=0.0)
+    highly = min((row["fit"] for row in rows if row["group"] == "highly"), default=HIGHLY)
+    trace.highly = highly if highly > lesser else lesser + 1.0
     trace.memories = [UUID(row["memory"]) for row in rows]
     trace.archived = [UUID(row["memory"]) for row in rows if row["state"] == "archived"]
     for fact in FACTS:
@@ -40,7 +43,7 @@ def unpack(trace: Any) -> None:
         {
             "memory": str(memory),
             "signals": {name: round(x, 5) for name, x in zip(names, row[3 : 3 + many], strict=True)},
-            "contributions": {name: round(x, 5) for name, x in zip(names, row[3 + many :], strict=True) if x},
+            "contributions": {n: round(x, 5) for n, x in zip(names, row[3 + many :], strict=True) if round(x, 5)},
             "logit": round(row[0], 5),
             "weight": round(row[1], 6),
             "fit": round(row[2], 5),

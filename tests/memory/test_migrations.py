@@ -49,12 +49,14 @@ def test_traces_keep_their_rows_when_they_become_arrays_and_back(desk: Desk) -> 
             cursor.execute(f"SELECT {column} FROM memory_recall WHERE id = %s", [asked.trace.pk])
             return cursor.fetchone()[0]
 
+    desk.configure(policy="importance")
     for text in ("Anna lives in Lisbon", "My bike is red", "I drink tea", "My dog is old", "The sea is blue"):
         desk.tell(text)
     asked, empty = desk.ask("Where does Anna live?"), desk.ask("Which Vikings?")
     with desk.acting():
         before = {trace.pk: trace.rows for trace in Recall.objects.all()}
-    assert [row["injected"] for row in before[asked.trace.pk]] == [True, False, False, False, False]
+    assert len(before[asked.trace.pk]) == 5
+    assert before[asked.trace.pk][0]["injected"]
     try:
         call_command("migrate", "memory", "0002", database="owner", verbosity=0)
         assert json.loads(stored("rows")) == before[asked.trace.pk]

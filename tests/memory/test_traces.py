@@ -36,7 +36,8 @@ def test_a_traces_rows_are_the_recollections(found: Recollection) -> None:
     for shown, row in zip(rows, found.rows, strict=True):
         assert shown["memory"] == str(row.item.id)
         assert shown["signals"] == {name: round(value, 5) for name, value in row.signals.items()}
-        assert shown["contributions"] == {name: round(value, 5) for name, value in row.contributions.items()}
+        parts = {name: round(value, 5) for name, value in row.contributions.items()}
+        assert shown["contributions"] == {name: value for name, value in parts.items() if value}
         assert (shown["logit"], shown["weight"]) == (round(row.logit, 5), round(row.weight, 6))
         assert (shown["fit"], shown["group"], shown["state"]) == (round(row.fit, 5), row.group, row.state.value)
         assert (shown["recalled"], shown["injected"], shown["cited"]) == (row.injected, row.injected, False)

@@ -21,6 +21,7 @@ VECTORS = Path(__file__).parent / "out" / "vectors"
 ONE_EACH, FOLDS = 10, 5  # up to so many conversations each is left out in turn, beyond that a fifth of them
 
 T = TypeVar("T")
+Key = tuple[str, frozenset[str]]
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,11 @@ def measured(arguments: Namespace, inner: Encoder | None = None) -> Measured:
 def adapter_at(folder: Path | None) -> Adapter:
     """The adapter in that folder, the shipped one without. Raises `AdapterUnreadable`."""
     return load_adapter(folder or SHIPPED)
+
+
+def told_apart(stream: Stream) -> Key:
+    """What tells a stream from all others: two files may give their streams the same names."""
+    return stream.name, stream.fingerprints
 
 
 def cross_fitted(what: Measured, learn: Callable[[Sequence[Stream]], T]) -> dict[str, T]:

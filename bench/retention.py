@@ -271,9 +271,9 @@ def _agent_rows(all_told: Sequence[Told], **about: str) -> list[Row]:
                     far.append(hit)
                     far_groups.append(told.stream.group)
         line = {"method": method, "unit": "messages", "budget": float(MESSAGES), "level": "turn", **about}
-        rows += [
-            mean_of("later_uses_hit", hits, groups, **line), mean_of("far_uses_hit", far, far_groups, **line),
-        ]  # fmt: skip
+        rows.append(mean_of("later_uses_hit", hits, groups, **line))
+        if far:
+            rows.append(mean_of("far_uses_hit", far, far_groups, **line))
     return rows
 
 

@@ -59,6 +59,8 @@ def measured(arguments: Namespace, inner: Encoder | None = None) -> Measured:
     if arguments.sample:
         random.Random(arguments.seed).shuffle(test)
     test = [stream for stream in test if stream.questions or stream.uses][: arguments.sample]
+    if not test:
+        raise SystemExit("In these files nothing is asked, and nothing is used later.")
     train = read_streams(arguments.format, arguments.train) if arguments.train else []
     if arguments.format == "longmemeval" and train:
         known = frozenset().union(*(stream.traces for stream in test))
@@ -89,6 +91,8 @@ def cross_fitted(what: Measured, learn: Callable[[Sequence[Stream]], T]) -> dict
         fold = set(groups[at : at + share])
         tested = frozenset().union(*(stream.fingerprints for stream in what.test if stream.group in fold))
         fit = [one for one in what.train if one.group not in fold and not one.fingerprints & tested]
+        if not fit:
+            raise SystemExit(f"To measure {', '.join(sorted(fold))} no conversation is left to train on.")
         learned = learn(fit)
         out |= dict.fromkeys(fold, learned)
     return out

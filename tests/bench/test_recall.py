@@ -217,6 +217,13 @@ def test_the_command_writes_the_table(own_file: Path, tmp_path: Path, capsys: py
     assert "bm25" in capsys.readouterr().out
 
 
+def test_files_in_which_nothing_is_asked_are_refused_in_a_sentence(own_file: Path, tmp_path: Path) -> None:
+    silent = tmp_path / "silent.jsonl"
+    silent.write_text("".join(line + "\n" for line in own_file.read_text().split("\n") if "question" not in line))
+    with pytest.raises(SystemExit, match="nothing is asked, and nothing is used later"):
+        main(["recall", "--format", "jsonl", "--test", str(silent), "--adapter", str(tmp_path / "adapter")])
+
+
 def test_a_larger_sample_holds_the_smaller_one(own_file: Path, tmp_path: Path) -> None:
     parser = ArgumentParser()
     recall.add_arguments(parser)

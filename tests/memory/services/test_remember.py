@@ -1,5 +1,6 @@
 from datetime import timedelta
 
+from memory.adapters import serving_adapter
 from memory.engine.text import count_tokens
 from memory.engine.types import State
 from memory.models import Memory, MemorySource, Turn
@@ -13,7 +14,7 @@ def test_both_sides_of_a_turn_are_remembered_with_their_role(desk: Desk) -> None
     assert (answered.role, answered.speaker, answered.side, answered.position) == ("assistant", "Scribe", "action", 1)
     assert said.turn_id == answered.turn_id == turn.pk
     assert said.tokens == count_tokens("My bike is red")
-    assert said.adapter == "prior-2"
+    assert said.adapter == serving_adapter().version
     assert len(said.features) > 10
     with desk.acting():
         assert Turn.objects.get(pk=turn.pk).remembered

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bench.streams import Measured, add_stream_arguments, cross_fitted, measured
+from bench.streams import Key, Measured, add_stream_arguments, cross_fitted, measured, told_apart
 from bench.table import Row, mean_of
 from memory.engine.adapter import RecallHead
 from memory.engine.types import Floats
@@ -51,13 +51,14 @@ def run(arguments: Namespace) -> list[Row]:
 
 def measure(what: Measured, hidden: int = 0) -> list[Row]:
     """The rows of all methods over what is measured."""
-    told: dict[str, tuple[FilledBank, list[RecallExample]]] = {}
+    told: dict[Key, tuple[FilledBank, list[RecallExample]]] = {}
 
     def examples_of(stream: Stream) -> tuple[FilledBank, list[RecallExample]]:
-        if stream.name not in told:
+        key = told_apart(stream)
+        if key not in told:
             bank = fill(stream, pieces_of(stream, what.encoder), what.adapter)
-            told[stream.name] = bank, recall_examples(bank, what.encoder)
-        return told[stream.name]
+            told[key] = bank, recall_examples(bank, what.encoder)
+        return told[key]
 
     def learn(streams: Sequence[Stream]) -> RecallHead:
         examples = [one for stream in streams for one in examples_of(stream)[1]]

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.recall import DEPTHS, Asked, figures
-from bench.streams import Measured, add_stream_arguments, cross_fitted, measured
+from bench.streams import Key, Measured, add_stream_arguments, cross_fitted, measured, told_apart
 from bench.table import Row, mean_of
 from memory.engine.adapting import ranking
 from memory.engine.features import NAMES as FEATURES
@@ -82,14 +82,15 @@ def run(arguments: Namespace) -> list[Row]:
 
 def measure(what: Measured, policy: str | None = None) -> list[Row]:
     """The rows of all methods over what is measured."""
-    kept: dict[str, tuple[list[Piece], FilledBank, ImportanceExamples]] = {}
+    kept: dict[Key, tuple[list[Piece], FilledBank, ImportanceExamples]] = {}
 
     def told_of(stream: Stream) -> tuple[list[Piece], FilledBank, ImportanceExamples]:
-        if stream.name not in kept:
+        key = told_apart(stream)
+        if key not in kept:
             pieces = pieces_of(stream, what.encoder)
             bank = fill(stream, pieces, what.adapter)
-            kept[stream.name] = pieces, bank, importance_examples(bank)
-        return kept[stream.name]
+            kept[key] = pieces, bank, importance_examples(bank)
+        return kept[key]
 
     def learn(streams: Sequence[Stream]) -> ImportanceHead:
         examples = [told_of(stream)[2] for stream in streams if stream.evidence]
@@ -270,9 +271,9 @@ def _agent_rows(all_told: Sequence[Told], **about: str) -> list[Row]:
                     far.append(hit)
                     far_groups.append(told.stream.group)
         line = {"method": method, "unit": "messages", "budget": float(MESSAGES), "level": "turn", **about}
-        rows += [
-            mean_of("later_uses_hit", hits, groups, **line), mean_of("far_uses_hit", far, far_groups, **line),
-        ]  # fmt: skip
+        rows.append(mean_of("later_uses_hit", hits, groups, **line))
+        if far:
+            rows.append(mean_of("far_uses_hit", far, far_groups, **line))
     return rows
 
 

@@ -21,6 +21,7 @@ VECTORS = Path(__file__).parent / "out" / "vectors"
 ONE_EACH, FOLDS = 10, 5  # up to so many conversations each is left out in turn, beyond that a fifth of them
 
 T = TypeVar("T")
+Key = tuple[str, frozenset[str]]
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,8 @@ def measured(arguments: Namespace, inner: Encoder | None = None) -> Measured:
     if arguments.sample:
         random.Random(arguments.seed).shuffle(test)
     test = [stream for stream in test if stream.questions or stream.uses][: arguments.sample]
+    if not test:
+        raise SystemExit("In these files nothing is asked, and nothing is used later.")
     train = read_streams(arguments.format, arguments.train) if arguments.train else []
     if arguments.format == "longmemeval" and train:
         known = frozenset().union(*(stream.traces for stream in test))
@@ -72,6 +75,11 @@ def adapter_at(folder: Path | None) -> Adapter:
     return load_adapter(folder or SHIPPED)
 
 
+def told_apart(stream: Stream) -> Key:
+    """What tells a stream from all others: two files may give their streams the same names."""
+    return stream.name, stream.fingerprints
+
+
 def cross_fitted(what: Measured, learn: Callable[[Sequence[Stream]], T]) -> dict[str, T]:
     """What `learn` makes for each test group of the training streams that share neither group nor session with it."""
     groups = sorted({stream.group for stream in what.test})
@@ -83,6 +91,8 @@ def cross_fitted(what: Measured, learn: Callable[[Sequence[Stream]], T]) -> dict
         fold = set(groups[at : at + share])
         tested = frozenset().union(*(stream.fingerprints for stream in what.test if stream.group in fold))
         fit = [one for one in what.train if one.group not in fold and not one.fingerprints & tested]
+        if not fit:
+            raise SystemExit(f"To measure {', '.join(sorted(fold))} no conversation is left to train on.")
         learned = learn(fit)
         out |= dict.fromkeys(fold, learned)
     return out

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+import torch
 from django.db import connections
 from pytest_django import DjangoDbBlocker
 
@@ -20,3 +21,12 @@ def database(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Itera
         User.objects.using("owner").filter(email__startswith="bench-").delete()
         for connection in connections.all(initialized_only=True):
             connection.close()
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Several threads wait for each other longer than sums over toy banks take."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

@@ -10,6 +10,7 @@ import pytest
 from django.db import connections
 from pytest_django import DjangoDbBlocker
 
+import memory.services.sweeps  # noqa: F401 (what jobs do, as a worker has it loaded)
 from agora_web.accounts.models import User
 from memory.hot_banks import hot_banks
 from tests.memory.services.desk import Desk

@@ -4,7 +4,8 @@ from uuid import uuid4
 import pytest
 from django.conf import settings
 
-from memory.engine.types import State
+from memory.engine.features import NAMES
+from memory.engine.types import Role, State
 from memory.models import Event, Job, Memory, MemorySource, Posting, Recall, Turn
 from memory.services import memories
 from memory.services.memories import MemoryRefused
@@ -79,7 +80,7 @@ def test_what_is_archived_says_so_and_what_is_held_too(narrow: Desk, now: dateti
 
 def test_a_memory_for_which_pins_leave_no_room_is_not_restored(narrow: Desk, now: datetime) -> None:
     long = "well " * 30 + "hm"
-    narrow.configure(policy="fifo")  # the first told is the first to leave, whatever an adapter thinks of it
+    narrow.configure(policy="fifo")
     narrow.tell(long)
     for text in (TEA, BIKE, DOG):
         narrow.tell(text)
@@ -217,6 +218,29 @@ def test_an_erased_memory_leaves_no_trace_but_numbers(narrow: Desk, now: datetim
     assert narrow.hot().get(memory) is None
     assert narrow.happened(memory)[-1] == "erased"
     narrow.agree()
+
+
+def test_an_erased_memory_leaves_no_features_and_counts_no_more_in_what_is_usual(desk: Desk, now: datetime) -> None:
+    desk.tell(TEA, "Noted.")
+    before = desk.agree().statistics
+    desk.tell(ANNA)
+    memory = desk.memory(ANNA).pk
+    with desk.acting():
+        (written,) = Event.objects.filter(memory=memory, kind="written")
+        assert len(written.data["features"]) == len(NAMES)
+    assert desk.agree().statistics.count(Role.USER) == before.count(Role.USER) + 1
+    with desk.acting():
+        memories.forget(memory, now=now)
+    assert desk.agree().statistics.count(Role.USER) == before.count(Role.USER) + 1  # it may come back
+    with desk.acting():
+        assert memories.erase(memory, now=now)
+        with_features = {event.memory for event in Event.objects.filter(kind="written") if "features" in event.data}
+        (written,) = Event.objects.filter(memory=memory, kind="written")
+    assert "features" not in written.data
+    assert {"tokens", "importance", "role", "turn"} <= set(written.data)
+    assert with_features == {desk.memory(TEA).pk, desk.memory("Noted.").pk}
+    assert desk.hot().state.statistics == desk.agree().statistics == before
+    assert desk.hot().state.marks[memory].features == ()
 
 
 def test_an_archived_memory_can_be_erased(narrow: Desk, now: datetime) -> None:

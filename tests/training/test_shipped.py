@@ -1,0 +1,149 @@
+"""What AGORA ships: trained only on what may be, never on what is measured, the same each time, and small."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from memory.engine.adapter_file import MANIFEST, SHIPPED, WEIGHTS, load_adapter, read_manifest, save_adapter
+from memory.engine.prior import prior
+from memory.engine.types import Role
+from tests.toy import ToyEncoder, toy_encoder
+from tests.training.learner.toy_streams import facts, stream
+from training import shipped
+from training.learner.formats import read_streams
+from training.learner.recall_training import RecallTraining
+from training.learner.streams import Stream, Use
+from training.shipped import TEST, TRAINABLE, Sources, main, read_sources, train
+
+MEASURED_ONLY = ("locomo", "memdaily", "dev_s", "alfworld_trials")
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Few steps, and what `train` sets of torch set back."""
+    before = torch.get_num_threads()
+    monkeypatch.setattr(shipped, "RecallTraining", lambda seed: RecallTraining(steps=5, seed=seed))
+    yield
+    torch.set_num_threads(before)
+
+
+def haystacks() -> list[Stream]:
+    return [facts(f"facts-{n}") for n in range(4)]
+
+
+def tools() -> list[Stream]:
+    roles = [Role.USER, Role.ASSISTANT, Role.TOOL]
+    texts = ["Please look", "find AB12", "AB12 costs 40", "Go on", "book AB12", "done"]
+    return [replace(stream(f"log-{n}", texts, roles=roles, kind="tool_use"), uses=(Use(4, 2),)) for n in range(3)]
+
+
+def test_both_heads_learn_from_the_prior_and_two_people_stay_as_they_were_set(quick: None) -> None:
+    adapter = train(Sources(haystacks(), tools(), []), toy_encoder(), "toy-1")
+    start = prior()
+    assert (adapter.version, adapter.floor) == ("toy-1", start.floor)
+    changed = {
+        kind for kind, one in adapter.importance.priors.items()
+        if not np.array_equal(one.weights, start.importance.priors[kind].weights)
+    }  # fmt: skip
+    assert changed == {"user_assistant", "tool_use"}
+    assert not np.array_equal(adapter.recall.asking, start.recall.asking)
+    assert np.array_equal(adapter.recall.unread, start.recall.unread)
+    assert 0.4 <= adapter.recall.temperature <= 2.5
+
+
+def test_training_twice_gives_the_same_bytes(quick: None, tmp_path: Path) -> None:
+    for name in ("one", "again"):
+        save_adapter(train(Sources(haystacks(), tools(), []), toy_encoder()), tmp_path / name, {})
+    for file in (WEIGHTS, MANIFEST):
+        assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "again" / file).read_bytes()
+
+
+def test_without_data_the_heads_stay_as_they_were_set_by_hand(quick: None) -> None:
+    adapter, start = train(Sources([], [], []), toy_encoder()), prior()
+    assert adapter.importance is not None
+    for kind, one in adapter.importance.priors.items():
+        assert np.array_equal(one.weights, start.importance.priors[kind].weights)
+    assert np.array_equal(adapter.recall.asking, start.recall.asking)
+
+
+def test_only_what_may_be_trained_on_is_named() -> None:
+    for _, file in TRAINABLE.values():
+        assert not [word for word in MEASURED_ONLY if word in file]
+
+
+def test_missing_data_are_told_in_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--data", str(tmp_path), "--out", str(tmp_path / "out")]) == 1
+    said = capsys.readouterr().out
+    assert "The training data are missing" in said
+    assert all(file in said for _, file in TRAINABLE.values())
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.data
+def test_no_session_of_the_tested_questions_stands_in_the_haystacks(data_folder: Path) -> None:
+    tested = read_streams(TEST[0], [data_folder / TEST[1]])
+    known = frozenset().union(*(one.traces for one in tested))
+    sources = read_sources(data_folder, without=("tau", "alfworld"))
+    assert len(known) > 2_000
+    assert sum(len(one.questions) for one in sources.haystacks) > 150
+    for haystack in sources.haystacks:
+        assert not haystack.fingerprints & known
+        assert not haystack.traces & known  # nor one into which an answer was put
+    asked = {question.text for one in tested for question in one.questions}
+    assert not asked & {question.text for one in sources.haystacks for question in one.questions}
+    unfiltered = read_streams(*_trainable(data_folder, "longmemeval"))
+    assert any(one.fingerprints & known for one in unfiltered)  # without the filter some would stand there
+
+
+@pytest.mark.data
+def test_sets_that_are_left_out_are_not_read(data_folder: Path) -> None:
+    sources = read_sources(data_folder, without=("longmemeval", "tau"))
+    assert sources.haystacks == []
+    assert list(sources.files) == [TRAINABLE["alfworld"][1]]
+    assert 0 < len(sources.tools) <= shipped.ALFWORLD_TASKS
+    assert {one.name.split(":")[0] for one in sources.tools} == {"alfworld"}
+
+
+def _trainable(data: Path, name: str) -> tuple[str, list[Path]]:
+    format, file = TRAINABLE[name]
+    return format, [data / file]
+
+
+def test_the_shipped_adapter_says_what_it_was_trained_on(tmp_path: Path) -> None:
+    """The shipped manifest names trainable files alone, and so does one that is made here."""
+    made = tmp_path / "made"
+    files = [file for _, file in TRAINABLE.values()]
+    save_adapter(prior(), made, shipped._about(Sources([facts()], [], files), []))
+    for folder in (made, *([SHIPPED] if SHIPPED.is_dir() else [])):
+        manifest = read_manifest(folder)
+        assert set(manifest["trained_on"]) <= set(files)
+        assert manifest["trained_on"]
+        assert manifest["without"] == []
+        assert isinstance(manifest["seed"], int)
+        assert manifest["licence"]
+        assert load_adapter(folder).version == manifest["version"]
+
+
+def test_the_main_command_writes_a_small_adapter(
+    quick: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for _, file in TRAINABLE.values():
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).touch()
+    monkeypatch.setattr(shipped, "read_sources", lambda data, without: Sources(haystacks(), tools(), ["a", "b"]))
+    monkeypatch.setattr(shipped, "SentenceEncoder", ToyEncoder)
+    out = tmp_path / "out"
+    words = ["--data", str(tmp_path), "--out", str(out), "--vectors", str(tmp_path / "vectors"), "--without", "tau"]
+    assert main(words) == 0
+    assert "shipped-1-without-tau: " in capsys.readouterr().out
+    manifest = read_manifest(out)
+    assert (manifest["trained_on"], manifest["without"]) == (["a", "b"], ["tau"])
+    assert (manifest["questions"], manifest["dialogues"]) == (12, 3)
+    assert load_adapter(out).version == "shipped-1-without-tau"
+    assert sum(file.stat().st_size for file in out.iterdir()) <= shipped.MOST_BYTES

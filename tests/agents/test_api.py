@@ -171,7 +171,7 @@ def test_a_bank_is_paged_searched_and_counted(api: Api, ana: User, scribe: Agent
     assert page["next"] is None
     assert all(set(memory) == MEMORY for memory in page["memories"])
     assert {memory["state"] for memory in page["memories"]} == {"held"}
-    source = page["memories"][0]["sources"][0]
+    source = next(source for memory in page["memories"] for source in memory["sources"])  # a kept one may have none
     assert set(source) >= {"turn", "conversation", "conversation_title", "side", "at"}
     archived = api.get("memories/", agent=scribe.pk, state="archived")["memories"]
     assert (len(archived), {memory["archive_reason"] for memory in archived}) == (bank["archived"], {"budget"})

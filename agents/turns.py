@@ -201,7 +201,7 @@ class DjangoTurn:
         shown = frozenset(past.pk for past in history) if block_for(self.agent) != "none" else frozenset()
         previous = history[-1] if history else None
         self._prepared = await asyncio.to_thread(
-            prepare_cue, self.turn, previous=previous, exclude_turns=shown, now=self._clock()
+            prepare_cue, self.turn, previous=previous, exclude_turns=shown, now=self._clock(), zone=self.zone
         )
         self._recalled = await self._as_owner(self._recall)
         past = [PastTurn(turn.observation, turn.action) for turn in history]
@@ -229,7 +229,7 @@ class DjangoTurn:
 
     def _recall(self) -> list[RecalledMemory]:
         assert self._prepared is not None
-        recollection, trace = recall_for_turn(self.turn, self._prepared, now=self._clock())
+        recollection, trace = recall_for_turn(self.turn, self._prepared)
         self._trace_id = trace.pk
         self._timings |= trace.timings_ms
         return [

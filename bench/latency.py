@@ -155,7 +155,7 @@ class Chat:
             )  # fmt: skip
 
     def _recall(self, turn: Turn, prepared: PreparedCue) -> tuple[list[str], UUID, list[UUID]]:
-        recollection, trace = recall_for_turn(turn, prepared, now=timezone.now())
+        recollection, trace = recall_for_turn(turn, prepared)
         items = [row.item for row in recollection.injected]
         return [item.text for item in items], trace.pk, [item.id for item in items]
 

@@ -55,7 +55,7 @@ def take_turn(person: User, conversation: Conversation, told: str, reply: str = 
         assert claim_turn(turn.pk, now)
     with acting_as(person.pk):
         prepared = prepare_cue(turn, previous=None, exclude_turns=frozenset(), now=now)
-        recall_for_turn(turn, prepared, now=now)
+        recall_for_turn(turn, prepared)
     with acting_as(person.pk):
         assert end_turn(turn.pk, Ending(TurnState.DONE, reply), now=timezone.now(), timings={"llm": 1.0})
         turn.refresh_from_db()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 from uuid import UUID
 
@@ -43,10 +43,12 @@ class PreparedCue:
     encode_ms: float
 
 
-def prepare_cue(turn: Turn, *, previous: Turn | None, exclude_turns: frozenset[UUID], now: datetime) -> PreparedCue:
+def prepare_cue(
+    turn: Turn, *, previous: Turn | None, exclude_turns: frozenset[UUID], now: datetime, zone: tzinfo = UTC
+) -> PreparedCue:
     """Encode a turn's observation as cue and, piece by piece, as the memories it will become: one encoder call.
 
-    An observation of under five words takes the previous turn's words along. Of a long one the last piece asks.
+    What it says of times ("yesterday") is resolved in `zone`, the person's. An observation of under five words takes the previous turn's words along. Of a long one the last piece asks.
     """
     started = time.perf_counter()
     text = turn.observation
@@ -58,13 +60,13 @@ def prepare_cue(turn: Turn, *, previous: Turn | None, exclude_turns: frozenset[U
     texts = [cue_text, *(embedded_text(turn.observation_speaker, now, piece) for piece in pieces)]
     vectors = encoder().encode(texts)
     cue = Cue(
-        text=text, vector=vectors[0], at=now, asking=is_asking(turn.observation),
+        text=text, vector=vectors[0], at=now.astimezone(zone), asking=is_asking(turn.observation),
         exclude_turns=exclude_turns | {turn.pk},
     )  # fmt: skip
     return PreparedCue(cue, with_previous, vectors[1:], _ms_since(started))
 
 
-def recall_for_turn(turn: Turn, prepared: PreparedCue, *, now: datetime) -> tuple[Recollection, Recall]:
+def recall_for_turn(turn: Turn, prepared: PreparedCue) -> tuple[Recollection, Recall]:
     """Read the turn's bank with the prepared cue and save the trace. One transaction, committed without waiting."""
     started = time.perf_counter()
     bank = bank_of_conversation(turn.conversation_id)
@@ -72,7 +74,7 @@ def recall_for_turn(turn: Turn, prepared: PreparedCue, *, now: datetime) -> tupl
         raise BankMissing("There is no such memory bank.")
     with transaction.atomic(savepoint=False):
         recollection, seq = read_bank(bank, prepared.cue)
-        trace = _trace(turn, bank, prepared, recollection, now)
+        trace = _trace(turn, bank, prepared, recollection)
         trace.seq = seq
         trace.timings_ms = {"encode": round(prepared.encode_ms, 2), "recall": round(_ms_since(started), 2)}
         # the ledger knows what was handed on; what merely ranked is in the trace
@@ -105,7 +107,8 @@ def regretted_by(trace: Recall) -> list[dict[str, Any]]:
             .order_by("-ordinal")
             .first()
         )
-    cue = prepare_cue(turn, previous=previous, exclude_turns=frozenset(), now=trace.at).cue
+    zone = turn.owner.zone
+    cue = prepare_cue(turn, previous=previous, exclude_turns=frozenset(), now=trace.at, zone=zone).cue
     hot = hot_banks.open(bank)
     words = list(dict.fromkeys(terms(cue.text)))[:CUE_TERMS]
     with hot.lock:
@@ -147,12 +150,12 @@ def _archived_by_words(bank: Bank, weights: Mapping[str, float]) -> list[UUID]:
         return [row[0] for row in cursor.fetchall()]
 
 
-def _trace(turn: Turn, bank: Bank, prepared: PreparedCue, recollection: Recollection, now: datetime) -> Recall:
+def _trace(turn: Turn, bank: Bank, prepared: PreparedCue, recollection: Recollection) -> Recall:
     ids = [item.id for item in recollection.items]
     archived = [ids[row] for row in np.flatnonzero(recollection.archived)]
     handed_on = [ids[row] for row in recollection.chosen]
     return Recall(
-        owner_id=turn.owner_id, bank=bank, turn=turn, at=now, adapter=recollection.adapter,
+        owner_id=turn.owner_id, bank=bank, turn=turn, at=prepared.cue.at, adapter=recollection.adapter,
         asking=prepared.cue.asking, with_previous=prepared.with_previous, bypassed=recollection.bypassed,
         floor=recollection.floor, candidates=recollection.candidates, below_floor=recollection.below_floor,
         over_budget=recollection.over_budget, highly=recollection.highly,

@@ -69,7 +69,7 @@ class Desk:
         with self.acting():
             Turn.objects.filter(pk=turn.pk).update(state=TurnState.DONE)
             prepared = prepare_cue(turn, previous=previous, exclude_turns=exclude, now=_now())
-            found, trace = recall_for_turn(turn, prepared, now=_now())
+            found, trace = recall_for_turn(turn, prepared)
         return Asked(turn, found, trace)
 
     def configure(self, **fields: Any) -> None:

@@ -178,7 +178,7 @@ def test_nobody_reads_anothers_bank(full: Desk, person: User, now: datetime) -> 
         with acting_as(stranger.pk):
             prepared = prepare_cue(turn, previous=None, exclude_turns=frozenset(), now=now)
             with pytest.raises(BankMissing, match="no such memory bank"):
-                recall_for_turn(turn, prepared, now=now)
+                recall_for_turn(turn, prepared)
             with pytest.raises(BankMissing):
                 remember_turn(full.bank_id, TurnToRemember(turn), now=now)
             assert not Turn.objects.exists()

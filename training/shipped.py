@@ -3,8 +3,10 @@
     python -m training.shipped --data ../shared/data [--without tau] [--out FOLDER]
 
 The recall head learns from LongMemEval's training questions, told once as chats with an assistant and once as if two
-people had them. The importance heads of chats with an assistant and of tool use learn from LongMemEval, tau-bench and
-ALFWorld; that of two people stays as it was set by hand. Sessions that stand in LongMemEval's test haystacks are out.
+people had them, and so does the importance head of chats with an assistant; that of two people stays as it was set by
+hand. That of tool use would learn from tau-bench and ALFWorld, each the log of one domain, and so must prove itself: it
+is taken only if on each set a head trained on the other ranks at least as well as the one set by hand. Sessions that
+stand in LongMemEval's test haystacks are out.
 """
 
 from __future__ import annotations
@@ -22,12 +24,13 @@ import torch
 from memory.engine.adapter import Adapter
 from memory.engine.adapter_file import MANIFEST, SHIPPED, WEIGHTS, save_adapter
 from memory.engine.encoder import Encoder, SentenceEncoder
+from memory.engine.importance import ImportanceHead
 from memory.engine.prior import prior
 from training.learner.banks import FilledBank, fill, pieces_of
 from training.learner.formats import read_streams
 from training.learner.haystacks import as_two_people, laid_together
 from training.learner.importance_examples import importance_examples
-from training.learner.importance_training import train_importance
+from training.learner.importance_training import ranked, train_importance
 from training.learner.recall_examples import RecallExample, recall_examples
 from training.learner.recall_training import RecallTraining, fitted_temperature, train_recall
 from training.learner.streams import Stream
@@ -42,8 +45,9 @@ TRAINABLE: Mapping[str, tuple[str, str]] = {  # set: format, file below the data
     "alfworld": ("alfworld", "trajectories/alfworld_react/KnowAgentALFWorld_llama-2-13b_D0.jsonl"),
 }
 TEST = ("longmemeval", "longmemeval/dev_s.jsonl.gz")
-ALFWORLD_TASKS = 100
+MOST_DIALOGUES = 100  # of each set of tool use
 TOLD_AS_TWO = 3  # haystacks that are told as two people's chats as well
+TOOLS = "tool_use"
 MOST_BYTES = 64 * 1024
 
 
@@ -52,7 +56,7 @@ class Sources:
     """What is trained on: haystacks of chats, and agents' dialogues."""
 
     haystacks: Sequence[Stream]
-    tools: Sequence[Stream]
+    tools: Mapping[str, Sequence[Stream]]  # by set
     files: Sequence[str]
 
 
@@ -65,10 +69,11 @@ def read_sources(data: Path, without: Collection[str] = ()) -> Sources:
         tested = read_streams(TEST[0], [data / TEST[1]])
         known = frozenset().union(*(stream.traces for stream in tested))
         haystacks = laid_together(streams["longmemeval"], without=known, seed=SEED)
-    tools = [stream for stream in streams.get("tau", ()) if stream.uses]
-    tasks = list(streams.get("alfworld", ()))
-    random.Random(SEED).shuffle(tasks)
-    tools += [stream for stream in tasks[:ALFWORLD_TASKS] if stream.uses]
+    tools: dict[str, Sequence[Stream]] = {}
+    for name in ("tau", "alfworld"):
+        dialogues = list(streams.get(name, ()))
+        random.Random(SEED).shuffle(dialogues)
+        tools[name] = [stream for stream in dialogues[:MOST_DIALOGUES] if stream.uses]
     return Sources(haystacks, tools, [file for _, file in kept.values()])
 
 
@@ -81,9 +86,7 @@ def train(sources: Sources, encoder: Encoder, version: str = VERSION) -> Adapter
     banks = [_told(stream, encoder, start) for stream in sources.haystacks]
     if banks:
         importance = train_importance([importance_examples(bank) for bank in banks], importance, "user_assistant")
-    if sources.tools:
-        told = [_told(stream, encoder, start) for stream in sources.tools]
-        importance = train_importance([importance_examples(bank) for bank in told], importance, "tool_use")
+    importance = _tool_head(sources.tools, importance, encoder, start)
     if banks:
         now = replace(start, importance=importance)
         examples: list[RecallExample] = []
@@ -92,6 +95,24 @@ def train(sources: Sources, encoder: Encoder, version: str = VERSION) -> Adapter
         recall = train_recall(examples, recall, RecallTraining(seed=SEED))
         recall = replace(recall, temperature=_temperature(examples, start))
     return Adapter(version, importance, recall, start.floor)
+
+
+def _tool_head(
+    sets: Mapping[str, Sequence[Stream]], hand_set: ImportanceHead, encoder: Encoder, start: Adapter
+) -> ImportanceHead:
+    """The head of tool use learned from all sets, if what one teaches holds on the others; else the hand-set one."""
+    examples = {
+        name: [importance_examples(_told(stream, encoder, start)) for stream in streams]
+        for name, streams in sets.items()
+        if streams
+    }
+    if len(examples) < 2:
+        return hand_set
+    for name, unseen in examples.items():
+        others = [one for other, told in examples.items() if other != name for one in told]
+        if ranked(unseen, train_importance(others, hand_set, TOOLS), TOOLS) < ranked(unseen, hand_set, TOOLS):
+            return hand_set
+    return train_importance([one for told in examples.values() for one in told], hand_set, TOOLS)
 
 
 def _told(stream: Stream, encoder: Encoder, adapter: Adapter) -> FilledBank:
@@ -136,7 +157,7 @@ def _about(sources: Sources, without: Sequence[str]) -> dict[str, Any]:
         "without": list(without),
         "seed": SEED,
         "questions": sum(len(stream.questions) for stream in sources.haystacks),
-        "dialogues": len(sources.tools),
+        "dialogues": sum(map(len, sources.tools.values())),
         "licence": "weights trained on LongMemEval, tau-bench (MIT) and KnowAgent's ALFWorld logs (Apache-2.0)",
     }
 

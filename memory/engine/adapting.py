@@ -1,7 +1,7 @@
 """An agent's own importance head from few labels: the posterior, and a guard that lets it keep the prior.
 
-A few labels can mislead. So the posterior is taken only when, left out in turn, the labelled sides are ranked better
-by what the others teach than by the prior (measured in docs/lab-log.md, "Few labels").
+A few labels can mislead. So the posterior is taken only when, left out in turn, the labelled sides are ranked clearly
+better by what the others teach than by the prior (docs/lab-log.md, "Few labels").
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import numpy.typing as npt
 
 from memory.engine.posterior import Doubles, Posterior, believed, rated
 
-STRENGTH = 30.0  # precision of the shipped weights: what they are trusted against an agent's labels
+STRENGTH = 3.0  # precision of the shipped weights: what they are trusted against an agent's labels
 FOLDS = 5
+MARGIN = 0.3  # standard errors by which held-out labels must be ranked better before the prior is left
 LIKELY = 0.3  # half of the labels are asked of this share of the sides, the best by the prior
 
 
@@ -41,17 +42,28 @@ def own_head(weights: npt.ArrayLike, bias: float) -> Posterior:
 def _better_than(
     prior: Posterior, x: Doubles, y: Doubles, side: npt.NDArray[np.int64], trust: Doubles, seed: int
 ) -> bool:
-    """Whether held-out labels are ranked better by posteriors of the others than by the prior."""
-    positive = y >= 0.5
+    """Whether held-out sides are ranked better, by their best piece, by posteriors of the others than by the prior."""
+    positive = _best(y, side) >= 0.5
     if positive.all() or not positive.any():
         return False
-    fold = np.random.default_rng(seed).integers(0, FOLDS, size=int(side.max()) + 1)[side]
+    fold = np.random.default_rng(seed).integers(0, FOLDS, size=len(positive))[side]
     learned = prior.logits(x)
     for one in range(FOLDS):
         out = fold == one
         if out.any() and not out.all():
             learned[out] = rated(prior, x[~out], y[~out], trust[~out]).logits(x[out])
-    return ranking(learned, positive) > ranking(prior.logits(x), positive)
+    now, before = ranking(_best(learned, side), positive), ranking(_best(prior.logits(x), side), positive)
+    fewer = min(int(positive.sum()), int((~positive).sum()))
+    return now > before + MARGIN * float(
+        np.sqrt(now * (1 - now) / fewer)
+    )  # the error of a share, roughly that of an AUC
+
+
+def _best(scores: Doubles, side: npt.NDArray[np.int64]) -> Doubles:
+    """The highest score of each side's pieces."""
+    out = np.full(int(side.max()) + 1, -np.inf)
+    np.maximum.at(out, side, scores)
+    return out
 
 
 def ranking(scores: npt.NDArray[np.float64], positive: npt.NDArray[np.bool_]) -> float:

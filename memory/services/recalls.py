@@ -48,7 +48,8 @@ def prepare_cue(
 ) -> PreparedCue:
     """Encode a turn's observation as cue and, piece by piece, as the memories it will become: one encoder call.
 
-    What it says of times ("yesterday") is resolved in `zone`, the person's. An observation of under five words takes the previous turn's words along. Of a long one the last piece asks.
+    What it says of times ("yesterday") is resolved in `zone`, the person's. An observation of under five words takes
+    the previous turn's words along. Of a long one the last piece asks.
     """
     started = time.perf_counter()
     text = turn.observation

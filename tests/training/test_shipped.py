@@ -37,10 +37,16 @@ def haystacks() -> list[Stream]:
     return [facts(f"facts-{n}") for n in range(4)]
 
 
-def tools() -> list[Stream]:
+def logs(name: str, source: int = 2, count: int = 3) -> list[Stream]:
+    """Dialogues in which the side `source` is needed later."""
     roles = [Role.USER, Role.ASSISTANT, Role.TOOL]
     texts = ["Please look", "find AB12", "AB12 costs 40", "Go on", "book AB12", "done"]
-    return [replace(stream(f"log-{n}", texts, roles=roles, kind="tool_use"), uses=(Use(4, 2),)) for n in range(3)]
+    told = [stream(f"{name}-{number}", texts, roles=roles, kind="tool_use") for number in range(count)]
+    return [replace(one, uses=(Use(4, source),)) for one in told]
+
+
+def tools() -> dict[str, list[Stream]]:
+    return {"tau": logs("tau"), "alfworld": logs("alfworld")}
 
 
 def test_both_heads_learn_from_the_prior_and_two_people_stay_as_they_were_set(quick: None) -> None:
@@ -51,10 +57,22 @@ def test_both_heads_learn_from_the_prior_and_two_people_stay_as_they_were_set(qu
         kind for kind, one in adapter.importance.priors.items()
         if not np.array_equal(one.weights, start.importance.priors[kind].weights)
     }  # fmt: skip
-    assert changed == {"user_assistant", "tool_use"}
+    assert changed == {"user_assistant", "tool_use"}  # what one set of logs teaches holds on the other
     assert not np.array_equal(adapter.recall.asking, start.recall.asking)
     assert np.array_equal(adapter.recall.unread, start.recall.unread)
     assert 0.4 <= adapter.recall.temperature <= 2.5
+
+
+@pytest.mark.parametrize(
+    "sets",
+    [{"tau": logs("tau", 2, 12), "alfworld": logs("alfworld", 0, 12)}, {"alfworld": logs("alfworld")}],
+    ids=["they contradict each other", "there is but one"],
+)
+def test_a_head_of_tool_use_that_nothing_shows_to_carry_over_is_not_taken(
+    quick: None, sets: dict[str, list[Stream]]
+) -> None:
+    head = train(Sources(haystacks(), sets, []), toy_encoder()).importance.priors["tool_use"]
+    assert np.array_equal(head.weights, prior().importance.priors["tool_use"].weights)
 
 
 def test_training_twice_gives_the_same_bytes(quick: None, tmp_path: Path) -> None:
@@ -65,7 +83,7 @@ def test_training_twice_gives_the_same_bytes(quick: None, tmp_path: Path) -> Non
 
 
 def test_without_data_the_heads_stay_as_they_were_set_by_hand(quick: None) -> None:
-    adapter, start = train(Sources([], [], []), toy_encoder()), prior()
+    adapter, start = train(Sources([], {}, []), toy_encoder()), prior()
     assert adapter.importance is not None
     for kind, one in adapter.importance.priors.items():
         assert np.array_equal(one.weights, start.importance.priors[kind].weights)
@@ -106,8 +124,8 @@ def test_sets_that_are_left_out_are_not_read(data_folder: Path) -> None:
     sources = read_sources(data_folder, without=("longmemeval", "tau"))
     assert sources.haystacks == []
     assert list(sources.files) == [TRAINABLE["alfworld"][1]]
-    assert 0 < len(sources.tools) <= shipped.ALFWORLD_TASKS
-    assert {one.name.split(":")[0] for one in sources.tools} == {"alfworld"}
+    assert sources.tools["tau"] == []
+    assert 0 < len(sources.tools["alfworld"]) <= shipped.MOST_DIALOGUES
 
 
 def _trainable(data: Path, name: str) -> tuple[str, list[Path]]:
@@ -119,7 +137,7 @@ def test_the_shipped_adapter_says_what_it_was_trained_on(tmp_path: Path) -> None
     """The shipped manifest names trainable files alone, and so does one that is made here."""
     made = tmp_path / "made"
     files = [file for _, file in TRAINABLE.values()]
-    save_adapter(prior(), made, shipped._about(Sources([facts()], [], files), []))
+    save_adapter(prior(), made, shipped._about(Sources([facts()], {}, files), []))
     for folder in (made, *([SHIPPED] if SHIPPED.is_dir() else [])):
         manifest = read_manifest(folder)
         assert set(manifest["trained_on"]) <= set(files)
@@ -144,6 +162,6 @@ def test_the_main_command_writes_a_small_adapter(
     assert "shipped-1-without-tau: " in capsys.readouterr().out
     manifest = read_manifest(out)
     assert (manifest["trained_on"], manifest["without"]) == (["a", "b"], ["tau"])
-    assert (manifest["questions"], manifest["dialogues"]) == (12, 3)
+    assert (manifest["questions"], manifest["dialogues"]) == (12, 6)
     assert load_adapter(out).version == "shipped-1-without-tau"
     assert sum(file.stat().st_size for file in out.iterdir()) <= shipped.MOST_BYTES

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from memory.engine.adapting import ranking
 from memory.engine.importance import ImportanceHead, ImportancePrior
 from memory.engine.posterior import Posterior, believed, rated
 from training.learner.importance_examples import ImportanceExamples, role_moments
@@ -44,3 +45,13 @@ def learn(
     z = np.concatenate([one.standardised(head, kind) for one in examples])
     needed = np.concatenate([one.needed for one in examples])
     return rated(believed(prior.weights, prior.bias, strength), z, needed)
+
+
+def ranked(examples: Sequence[ImportanceExamples], head: ImportanceHead, kind: str) -> float:
+    """How well a head ranks what was needed, as the mean AUC over the streams where something and not all was."""
+    values = [
+        ranking((one.standardised(head, kind) @ head.priors[kind].weights).astype(np.float64), one.needed)
+        for one in examples
+        if one.needed.any() and not one.needed.all()
+    ]
+    return float(np.mean(values))

@@ -65,7 +65,7 @@ def test_labels_take_a_prior_that_is_wrong_towards_full_training() -> None:
     values = [row_of(rows, "evidence_kept", "wrong", size).value for size in (0, *SIZES, -1)]
     assert values[0] < 0.5
     assert values[-1] > 0.9
-    assert values[0] < values[2] <= values[-1] + 0.02
+    assert values[0] < values[2] <= values[-1] + 0.05  # full training leans on the wrong prior a little more
     shares = [row_of(rows, "share_of_full_training", "all", size).value for size in SIZES]
     expected = [(value - values[0]) / (values[-1] - values[0]) for value in values[1:-1]]
     assert shares == pytest.approx(expected, abs=0.01)

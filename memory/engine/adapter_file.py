@@ -79,6 +79,8 @@ def load_adapter(folder: Path) -> Adapter:
     data = (folder / WEIGHTS).read_bytes() if (folder / WEIGHTS).exists() else b""
     if manifest.get("format") != FORMAT or hashlib.sha256(data).hexdigest() != manifest.get("sha256"):
         raise AdapterUnreadable(f"The adapter in {folder.name} does not agree with its manifest; install it again.")
+    if manifest["roles"] != [role.value for role in ROLES]:  # its moments are stored by role, in this order
+        raise AdapterUnreadable(f"The adapter in {folder.name} knows other roles than this release; train it again.")
     tensors = load_tensors(data)
     of_features = _places(manifest["features"], features.NAMES)
     of_signals = _places(manifest["signals"], signals.NAMES)

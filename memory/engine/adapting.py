@@ -54,9 +54,8 @@ def _better_than(
             learned[out] = rated(prior, x[~out], y[~out], trust[~out]).logits(x[out])
     now, before = ranking(_best(learned, side), positive), ranking(_best(prior.logits(x), side), positive)
     fewer = min(int(positive.sum()), int((~positive).sum()))
-    return now > before + MARGIN * float(
-        np.sqrt(now * (1 - now) / fewer)
-    )  # the error of a share, roughly that of an AUC
+    error = float(np.sqrt(now * (1 - now) / fewer))  # of a share, and roughly that of an AUC
+    return now > before + MARGIN * error
 
 
 def _best(scores: Doubles, side: npt.NDArray[np.int64]) -> Doubles:

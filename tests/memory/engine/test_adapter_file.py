@@ -150,3 +150,11 @@ def test_an_adapter_is_small(tmp_path: Path) -> None:
         assert 0 < of_importance <= IMPORTANCE_BYTES
         assert sum((folder / name).stat().st_size for name in (WEIGHTS, MANIFEST)) <= ALL_BYTES
         load_adapter(folder)
+
+
+def test_an_adapter_of_other_roles_is_refused(tmp_path: Path) -> None:
+    save_adapter(prior(), tmp_path, {})
+    file = tmp_path / MANIFEST
+    file.write_text(file.read_text().replace('"tool"', '"robot"'))
+    with pytest.raises(AdapterUnreadable, match="other roles"):
+        load_adapter(tmp_path)

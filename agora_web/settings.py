@@ -117,9 +117,9 @@ ROLE_PASSWORDS = {role: role_password(role) for role in ("agora_owner", "agora_a
 
 def database(role: str, *, pool: bool, mirror: str | None = None) -> dict[str, Any]:
     """One alias: the configured server, or the embedded one by its socket folder, as `role`."""
-    # The statements of a turn (memory/prepared.py) are prepared; Django's own never are. A pooler between
+    # The statements of a turn (memory/prepared.py) prepare themselves; Django's own never are. A pooler between
     # must know prepared statements (PgBouncer does from 1.21 on).
-    options: dict[str, Any] = {"application_name": f"agora {role}", "prepare_threshold": 5}
+    options: dict[str, Any] = {"application_name": f"agora {role}"}
     if pool:
         options["pool"] = {"min_size": 0, "max_size": 16, "timeout": 10}
     place = {"HOST": str(PATHS.postgres_socket_dir), "PORT": "5432", "NAME": "agora"}

@@ -41,7 +41,9 @@ class HotBanks:
         if _written_here(bank.pk):
             return private_bank(bank)
         with self._lock:
-            hot = self._banks.setdefault(bank.pk, HotBank(bank.space.width))
+            hot = self._banks.get(bank.pk)
+            if hot is None:
+                hot = self._banks[bank.pk] = HotBank(bank.space.width)
             self._banks.move_to_end(bank.pk)
         try:
             bring_up_to_date(hot, bank)

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS, connections, migrations, transaction
 
-from memory.prepared import run
+from memory.prepared import begin, run
 
 # Tables that must be read before a user is known, or that hold nothing of anybody's: each with its reason.
 # A test fails on a table that neither stands here nor has forced row-level security.
@@ -49,22 +49,26 @@ def acting_as(user_id: UUID | None, *, using: str = DEFAULT_DB_ALIAS) -> Iterato
     connection = connections[using]
     if not connection.in_atomic_block:
         with transaction.atomic(using=using):
-            run(_ACT, [str(user_id or "")], using=using)
+            begin(f"SELECT set_config('agora.user', '{_spelled(user_id)}', true)", using=using)
             yield
         return
     with transaction.atomic(using=using):
-        before = _set_acting_user(using, str(user_id or ""))
+        before = _set_acting_user(using, _spelled(user_id))
         yield
         # The setting would outlive this block in the outer transaction. After an error the savepoint's rollback
         # restores it, so only the good way out needs this.
         _set_acting_user(using, before)
 
 
-_ACT = "SELECT set_config('agora.user', %s, true)"
 _ACT_AFTER = (
     "WITH before AS MATERIALIZED (SELECT coalesce(current_setting('agora.user', true), '') AS name) "
     "SELECT name, set_config('agora.user', %s, true) FROM before"
 )
+
+
+def _spelled(user_id: UUID | None) -> str:
+    """The id as PostgreSQL spells it. Raises `ValueError` for what is none: it goes into a statement as it is."""
+    return str(UUID(str(user_id))) if user_id else ""
 
 
 def _set_acting_user(using: str, user: str) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from uuid import UUID
+
 import numpy as np
 import numpy.typing as npt
 
@@ -35,7 +38,7 @@ def recall(cue: Cue, candidates: Candidates, adapter: Adapter, limits: RecallLim
     fit = fits(cue, candidates, adapter)
     bypassed = int((~candidates.archived).sum()) < BYPASS_BELOW
     # what the prompt shows anyway takes part in the normalisation alone: it gets no weight and is no near miss
-    allowed = ~np.isin(columns(candidates.items)["turn"], [hash(turn) for turn in cue.exclude_turns])
+    allowed = _without(columns(candidates.items)["turn"], cue.exclude_turns)
     weights = np.zeros_like(logits)
     weights[allowed] = softmax(logits[allowed], adapter.recall.temperature)
     order = np.argsort(-logits, kind="stable")
@@ -84,6 +87,14 @@ def logits_of(cue: Cue, values: Floats, head: RecallHead) -> Floats:
 def contributions(cue: Cue, values: Floats, head: RecallHead) -> Floats:
     """What each signal (N, S) adds. They sum to the logit, less a trained interplay."""
     return values * head.weights(cue.asking, signals.reads_like_english(cue.text))
+
+
+def _without(turn: npt.NDArray[np.int64], excluded: Collection[UUID]) -> npt.NDArray[np.bool_]:
+    """Which of (N,) hashed turns are none of the `excluded`, which are few."""
+    allowed = np.ones(len(turn), dtype=np.bool_)
+    for one in excluded:
+        allowed &= turn != hash(one)
+    return allowed
 
 
 def _fill(

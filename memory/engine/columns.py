@@ -39,7 +39,6 @@ TYPES: dict[str, type[np.generic]] = {
     "strength": np.float64,
     "chance": np.uint64,  # the lower half of the id, which says nothing of the memory
 }
-OF_MARK = ("importance", "pinned", "written", "recalls", "touched", "strength")  # what events change of a held memory
 _LOWER_HALF = 2**64 - 1
 _QUESTION = regex.compile(r"[?？؟]")
 
@@ -54,6 +53,13 @@ def record(item: MemoryItem) -> tuple[Any, ...]:
         item.pinned, item.recalls, item.touched.timestamp(), item.strength,
         item.id.int & _LOWER_HALF,
     )  # fmt: skip
+
+
+def put_mark(into: Columns, place: int, item: MemoryItem) -> None:
+    """Write what events change of a held memory into its place: the rest of its numbers stay as they are."""
+    into["importance"][place], into["pinned"][place] = item.importance, item.pinned
+    into["written"][place], into["touched"][place] = item.written, item.touched.timestamp()
+    into["recalls"][place], into["strength"][place] = item.recalls, item.strength
 
 
 def empty(size: int) -> Columns:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from memory.engine import bank
 from memory.engine.bank import BankEvent, BankState, Kind
-from memory.engine.columns import OF_MARK, TYPES, Chosen, Columns, Memories, columns, empty, joined, put, record
+from memory.engine.columns import Chosen, Columns, Memories, columns, empty, joined, put, put_mark
 from memory.engine.lexical import LexicalIndex, terms
 from memory.engine.signals import Candidates
 from memory.engine.types import BankError, Cue, Floats, MemoryItem, State
@@ -200,9 +200,7 @@ class HotBank:
         item = self._items[slot]
         assert item is not None
         self._items[slot] = item = bank.as_marked(item, mark)
-        numbers = dict(zip(TYPES, record(item), strict=True))
-        for name in OF_MARK:
-            self._columns[name][slot] = numbers[name]
+        put_mark(self._columns, slot, item)
 
     def _arranged(self) -> tuple[Indices, Indices, Indices]:
         """Slots in use, and for each (as rows among them) the sides just before and after it in its session."""

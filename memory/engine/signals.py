@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -63,15 +64,13 @@ class Signals:
 def compute(cue: Cue, candidates: Candidates) -> Signals:
     """Turn raw scores into signals. Cosine and BM25 are z-scored within the candidates, a neighbour's score is the
     neighbour's own z-score (0 where there is none); `similarity` and `coverage` stay absolute, for the floor."""
-    constants: dict[str, tuple[float, float]] = {}
-    cosine = _z("cosine", candidates.cosine, constants)
-    lexical = _z("lexical", candidates.lexical, constants)
     of_items = columns(candidates.items)
+    normalised, constants = _normalised(cue, candidates, of_items)
+    cosine, lexical, *_others = normalised
     named = _speaker_named(cue.text, candidates.items, of_items)
     when, count = bool(_WHEN.search(cue.text)), bool(_COUNT.search(cue.text))
     by_name = {
-        "cosine": cosine,
-        "lexical": lexical,
+        **dict(zip(NORMALISED, normalised, strict=True)),
         "cosine_previous": _of_neighbour(cosine, candidates.previous),
         "cosine_next": _of_neighbour(cosine, candidates.next),
         "lexical_previous": _of_neighbour(lexical, candidates.previous),
@@ -83,16 +82,12 @@ def compute(cue: Cue, candidates: Candidates) -> Signals:
         "pinned": of_items["pinned"],
         "formed": of_items["formed"],
         "recency": _recency(of_items),
-        "age": _z("age", _age(cue, of_items), constants),
         "date_agreement": _date_agreement(cue, of_items),
-        "length": _z("length", of_items["length"], constants),
         "numbers": of_items["numbers"],
         "dated": of_items["dated"],
         "when_dated": when * of_items["dated"],
         "when_speaker": when * named,
         "count_numbers": count * of_items["numbers"],
-        "importance": _z("importance", of_items["importance"].astype(np.float32), constants),
-        "recalled": _z("recalled", np.log1p(of_items["recalls"]).astype(np.float32), constants),
         "similarity": candidates.cosine,
         "coverage": candidates.coverage,
     }
@@ -102,19 +97,31 @@ def compute(cue: Cue, candidates: Candidates) -> Signals:
     return Signals(values, constants)
 
 
+@lru_cache(maxsize=16)  # a recall asks several times of one cue
 def reads_like_english(text: str) -> bool:
     """Say whether the (English) encoder can read most of the text's letters."""
     letters = len(_LETTER.findall(text))
     return letters == 0 or len(_UNSPACED.findall(text)) * 2 < letters
 
 
-def _z(name: str, raw: Floats, constants: dict[str, tuple[float, float]]) -> Floats:
-    mean, deviation = (float(raw.mean()), float(raw.std())) if len(raw) else (0.0, 0.0)
-    if deviation < 1e-6:  # all alike: the signal says nothing
-        constants[name] = (mean, 0.0)
-        return np.zeros_like(raw)
-    constants[name] = (mean, deviation)
-    return (raw - np.float32(mean)) / np.float32(deviation)
+def _normalised(cue: Cue, candidates: Candidates, of_items: Columns) -> tuple[Floats, dict[str, tuple[float, float]]]:
+    """The signals of `NORMALISED` in deviations from their mean, (len(NORMALISED), N), and mean and deviation of each.
+
+    What is alike for all candidates says nothing: it is 0, and so is its deviation.
+    """
+    raw = np.empty((len(NORMALISED), len(candidates.items)), dtype=np.float32)
+    raw[0], raw[1], raw[2], raw[3] = candidates.cosine, candidates.lexical, _age(cue, of_items), of_items["length"]
+    raw[4], raw[5] = of_items["importance"], np.log1p(of_items["recalls"])
+    if not raw.size:
+        return raw, dict.fromkeys(NORMALISED, (0.0, 0.0))
+    mean, deviation = raw.mean(axis=1), raw.std(axis=1)
+    alike = deviation < 1e-6
+    deviation[alike] = 0.0
+    constants = dict(zip(NORMALISED, zip(mean.tolist(), deviation.tolist(), strict=True), strict=True))
+    raw -= mean[:, None]
+    raw /= np.where(alike, np.float32(1), deviation)[:, None]
+    raw[alike] = 0.0
+    return raw, constants
 
 
 def _of_neighbour(scores: Floats, neighbour: Indices) -> Floats:
@@ -147,9 +154,14 @@ def _recency(of_items: Columns) -> Floats:
     return np.asarray(ranks / max(1, int(ranks.max(initial=0))), dtype=np.float32)
 
 
+@lru_cache(maxsize=1_000)
+def _name(speaker: str) -> frozenset[str]:
+    return frozenset(terms(speaker))
+
+
 def _speaker_named(text: str, items: Sequence[MemoryItem], of_items: Columns) -> npt.NDArray[np.bool_]:
     """Whether the text names the candidate's speaker, (N,)."""
     words = set(terms(text))
     codes, first = np.unique(of_items["speaker"], return_index=True)
-    named = [code for code, i in zip(codes, first, strict=True) if words & set(terms(items[int(i)].speaker))]
+    named = [code for code, i in zip(codes, first, strict=True) if not words.isdisjoint(_name(items[int(i)].speaker))]
     return np.isin(of_items["speaker"], named)

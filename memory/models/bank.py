@@ -76,7 +76,10 @@ class Event(models.Model):
     """One line of a bank's ledger: ids and numbers, never text. Rows are only ever added."""
 
     id = models.BigAutoField(primary_key=True)
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    # the bank's own row answers for its owner
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False, db_constraint=False
+    )
     bank = models.ForeignKey(Bank, on_delete=models.CASCADE, related_name="events", db_index=False)
     seq = models.PositiveBigIntegerField()
     kind = models.CharField(max_length=20)

@@ -67,7 +67,10 @@ class MemorySource(models.Model):
     """One telling of a memory: which side of which turn said it."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    # the memory's own row answers for its owner: to check every row again would cost more than to write it
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False, db_constraint=False
+    )
     memory = models.ForeignKey(Memory, on_delete=models.CASCADE, related_name="sources", db_index=False)
     turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="sources")
     side = models.CharField(max_length=12)
@@ -85,8 +88,11 @@ class Posting(models.Model):
     """One term of one archived memory. Held memories need none: their terms live in the hot bank."""
 
     id = models.BigAutoField(primary_key=True)
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False)
-    bank = models.ForeignKey(Bank, on_delete=models.CASCADE, related_name="+", db_index=False)
+    # as with a source, the memory's row answers for owner and bank
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False, db_constraint=False
+    )
+    bank = models.ForeignKey(Bank, on_delete=models.CASCADE, related_name="+", db_index=False, db_constraint=False)
     memory = models.ForeignKey(Memory, on_delete=models.CASCADE, related_name="postings")
     term = models.CharField(max_length=80)
     tf = models.PositiveIntegerField()

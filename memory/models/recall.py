@@ -18,8 +18,11 @@ class Recall(models.Model):
     """One reading of a bank, with all that explains it. The cue is the turn's observation: no copy is kept."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
-    bank = models.ForeignKey(Bank, on_delete=models.CASCADE, related_name="recalls")
+    # the bank's own row answers for its owner
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False, db_constraint=False
+    )
+    bank = models.ForeignKey(Bank, on_delete=models.CASCADE, related_name="recalls", db_index=False)
     turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="recalls")
     at = models.DateTimeField()
     seq = models.PositiveBigIntegerField()  # the bank was read as it stood after this event

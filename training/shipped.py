@@ -21,12 +21,13 @@ from typing import Any
 
 import torch
 
-from memory.engine.adapter import Adapter
+from memory.engine.adapter import Adapter, Floor
 from memory.engine.adapter_file import MANIFEST, SHIPPED, WEIGHTS, save_adapter
 from memory.engine.encoder import Encoder, SentenceEncoder
 from memory.engine.importance import ImportanceHead
 from memory.engine.prior import prior
 from training.learner.banks import FilledBank, fill, pieces_of
+from training.learner.floor_training import fits_of_evidence, fits_of_foreign, fitted_floor
 from training.learner.formats import read_streams
 from training.learner.haystacks import as_two_people, laid_together
 from training.learner.importance_examples import importance_examples
@@ -37,7 +38,7 @@ from training.learner.streams import Stream
 from training.learner.vectors import DiskCachedEncoder
 
 HERE = Path(__file__).resolve().parent.parent
-VERSION = "shipped-1"
+VERSION = "shipped-2"
 SEED = 1
 TRAINABLE: Mapping[str, tuple[str, str]] = {  # set: format, file below the data folder
     "longmemeval": ("longmemeval", "longmemeval/train_oracle.jsonl.gz"),
@@ -82,7 +83,7 @@ def train(sources: Sources, encoder: Encoder, version: str = VERSION) -> Adapter
     torch.set_num_threads(1)
     torch.manual_seed(SEED)
     start = prior()
-    importance, recall = start.importance, start.recall
+    importance, recall, floor = start.importance, start.recall, start.floor
     banks = [_told(stream, encoder, start) for stream in sources.haystacks]
     if banks:
         importance = train_importance([importance_examples(bank) for bank in banks], importance, "user_assistant")
@@ -93,8 +94,9 @@ def train(sources: Sources, encoder: Encoder, version: str = VERSION) -> Adapter
         for stream in (*sources.haystacks, *map(as_two_people, sources.haystacks[:TOLD_AS_TWO])):
             examples += recall_examples(_told(stream, encoder, now), encoder)
         recall = train_recall(examples, recall, RecallTraining(seed=SEED))
-        recall = replace(recall, temperature=_temperature(examples, start))
-    return Adapter(version, importance, recall, start.floor)
+        temperature, floor = _calibrated(examples, banks, encoder, start)
+        recall = replace(recall, temperature=temperature)
+    return Adapter(version, importance, recall, floor)
 
 
 def _tool_head(
@@ -119,13 +121,27 @@ def _told(stream: Stream, encoder: Encoder, adapter: Adapter) -> FilledBank:
     return fill(stream, pieces_of(stream, encoder), adapter)
 
 
-def _temperature(examples: Sequence[RecallExample], start: Adapter) -> float:
-    """Fitted on the haystacks that a second training has not seen."""
+def _calibrated(
+    examples: Sequence[RecallExample], banks: Sequence[FilledBank], encoder: Encoder, start: Adapter
+) -> tuple[float, Floor]:
+    """Temperature and floor, fitted on the haystacks that a second training has not seen.
+
+    A question about one haystack is foreign to the bank of another.
+    """
     groups = sorted({one.group for one in examples})
     held_out = set(groups[::3])
-    seen = [one for one in examples if one.group not in held_out]
-    head = train_recall(seen, start.recall, RecallTraining(seed=SEED))
-    return fitted_temperature([one for one in examples if one.group in held_out], head)
+    unseen = [one for one in examples if one.group in held_out]
+    head = train_recall([one for one in examples if one.group not in held_out], start.recall, RecallTraining(seed=SEED))
+    apart = [bank for bank in banks if bank.stream.group in held_out]
+    foreign = [
+        fits
+        for bank in apart
+        for other in apart
+        if other is not bank
+        for fits in fits_of_foreign(bank, other.stream.questions, encoder, head, start.floor)
+    ]
+    floor = fitted_floor(list(fits_of_evidence(unseen, head, start.floor)), foreign, start.floor)
+    return fitted_temperature(unseen, head), floor
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -16,6 +16,7 @@ from bench.scratch import scratch_home
 # One file a bench. Each has `add_arguments(parser)` and `run(arguments) -> list[table.Row]`.
 BENCHES = {
     "latency": "what a turn's recall and remember cost, with the database, for banks of several sizes",
+    "ingest": "how fast conversations are imported, beside the encoder's own rate in batches",
     "recall": "how much of the evidence for a question is among the first memories that its cue recalls",
     "retention": "how much of the evidence for later questions is still in a bank under a budget",
     "adapt": "how far a few labels take an agent from the shipped prior towards a head trained on all of them",

@@ -74,7 +74,7 @@ def full_bank(owner_id: UUID, size: int, seed: int) -> Bank:
             number += 1
             turns = min(TURNS_A_CONVERSATION, (wanted - written + 1) // 2)
             with acting_as(owner_id):
-                import_trajectory(_conversation(talk, number, turns), owner_id=owner_id, bank_id=bank.pk, now=now)
+                import_trajectory(conversation_of(talk, number, turns), owner_id=owner_id, bank_id=bank.pk, now=now)
     return bank
 
 
@@ -83,7 +83,8 @@ def _written(owner_id: UUID, bank: Bank) -> int:
         return Memory.objects.filter(bank=bank).count()
 
 
-def _conversation(talk: Talk, number: int, turns: int) -> Trajectory:
+def conversation_of(talk: Talk, number: int, turns: int) -> Trajectory:
+    """A generated conversation to import; `number` tells it from others and sets its day."""
     start = timezone.now() - timedelta(days=400 - number)
     return Trajectory(
         external_id=f"filling-{number}",

@@ -107,6 +107,16 @@ class Flush:
         run(_flush(tuple(name for name, _ in parts)), [value for _, values in parts for value in values])
 
 
+def rescore(scores: Iterable[tuple[UUID, float, str]]) -> None:
+    """Write new scores: memory, importance, and the version of the adapter that gave it.
+
+    Ahead of all else, since one statement may change a row only once.
+    """
+    rows = [{"id": memory, "importance": importance, "adapter": adapter} for memory, importance, adapter in scores]
+    for start in range(0, len(rows), 4 * _BATCH):
+        run(_RESCORED, [_rows(rows[start : start + 4 * _BATCH])])
+
+
 _BATCH = 500
 _MEMORY = {
     "id": "uuid", "state": "varchar", "text": "text", "role": "varchar", "speaker": "varchar", "at": "timestamptz",
@@ -123,6 +133,13 @@ _SOURCE = {"memory_id": "uuid", "turn_id": "uuid", "side": "varchar", "piece": "
 
 def _given(fields: dict[str, str], **more: str) -> str:
     return f"json_to_recordset(%s::json) AS n({', '.join(f'{name} {kind}' for name, kind in (fields | more).items())})"
+
+
+_SCORE = {"id": "uuid", "importance": "float8", "adapter": "varchar"}
+_RESCORED = (
+    "UPDATE memory_memory m SET importance = n.importance, adapter = n.adapter "
+    f"FROM {_given(_SCORE)} WHERE m.id = n.id"
+)
 
 
 def _names(fields: Mapping[str, str], of: str = "") -> str:

@@ -18,7 +18,7 @@ from memory.engine.remember import Write, WritingPlan
 from memory.engine.types import BankError, Recollection, State
 from memory.hot_banks import AfterCommit, hot_banks, load, private_bank
 from memory.models import Bank, Memory, Recall
-from memory.services.flush import Flush, Record, Used
+from memory.services.flush import Flush, Record, Used, rescore
 from memory.services.statements import archived_twins, insert_trace, lock_bank
 
 _TERM_LENGTH = 80
@@ -141,9 +141,12 @@ class LedgerWriter:
 
         What leaves goes first: a memory that comes back may not meet its twin.
         """
+        rescored = {memory: fields for memory, fields in self._changes.items() if "importance" in fields}
+        rescore((memory, fields.pop("importance"), fields.pop("adapter")) for memory, fields in rescored.items())
         alike: dict[tuple[tuple[str, Any], ...], list[UUID]] = {}
         for memory, fields in self._changes.items():
-            alike.setdefault(tuple(sorted(fields.items())), []).append(memory)
+            if fields:
+                alike.setdefault(tuple(sorted(fields.items())), []).append(memory)
         if len(alike) == 1:
             ((key, memories),) = alike.items()
             fields = dict(key)

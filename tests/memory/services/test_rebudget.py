@@ -10,6 +10,8 @@ from uuid import UUID
 
 import numpy as np
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -156,6 +158,17 @@ def test_another_adapter_scores_everything_anew_from_the_stored_features(full: D
     assert full.ask("Where is the key?").trace.adapter == "upside-down-1"
     with full.acting():
         assert AdapterVersion.objects.filter(version="upside-down-1").exists()
+    full.agree()
+
+
+def test_scoring_a_whole_bank_anew_takes_a_handful_of_statements(full: Desk, two_adapters: Adapter) -> None:
+    seen = preview(full, adapter="upside-down-1", budget_memories=10)
+    assert len(seen.plan.rescored) == 16
+    assert len(seen.plan.leaving) == 6
+    with CaptureQueriesContext(connection) as caught:
+        carry_out(full, seen)
+    changing = [query["sql"] for query in caught if query["sql"].startswith("UPDATE")]
+    assert not [sql for sql in changing if '"memory_memory"' in sql]  # all scores in one, all that leaves in another
     full.agree()
 
 

@@ -137,8 +137,7 @@ def _given(fields: dict[str, str], **more: str) -> str:
 
 _SCORE = {"id": "uuid", "importance": "float8", "adapter": "varchar"}
 _RESCORED = (
-    "UPDATE memory_memory m SET importance = n.importance, adapter = n.adapter "
-    f"FROM {_given(_SCORE)} WHERE m.id = n.id"
+    f"UPDATE memory_memory m SET importance = n.importance, adapter = n.adapter FROM {_given(_SCORE)} WHERE m.id = n.id"
 )
 
 

@@ -2,8 +2,8 @@
 
 mem0 (infer=False) and LangGraph's store live in a virtual environment of their own, made at the first use. Recall: each
 is told every memory of the bank in a call of its own, as the text that AGORA embeds, and asked for 50. Latency: a turn
-is a search with what the person said and an add of both sides; beside it AGORA's turn through its services, with the
-durable database.
+is a search for 10 with what the person said and an add of both sides; beside it AGORA's turn through its services, with
+the durable database.
 """
 
 from __future__ import annotations

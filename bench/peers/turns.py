@@ -19,7 +19,6 @@ from bench.filling import AGENT, PERSON, Neighbourhoods, full_bank, standing_in
 from bench.latency import WARM_UP, BareCommit, Chat, Stopwatch, Taken, ms_since
 from bench.peers.environment import PEERS, command_of
 from bench.peers.process import Peer, PeerFailed, Told
-from bench.peers.recalling import LIMIT
 from bench.scratch import scratch_database
 from bench.sentences import Talk
 from bench.table import Row, figure, median
@@ -29,6 +28,7 @@ from memory.engine.encoder import Encoder, embedded_text
 from memory.hot_banks import hot_banks
 
 SIDES_A_CALL = 100  # while a peer's bank is filled
+WANTED = 10  # about what AGORA hands on within its tokens; mem0 would look through more candidates for more
 
 
 @dataclass
@@ -126,7 +126,7 @@ def _turn(peer: Peer, number: int, said: str, replied: str, inner: Encoder) -> t
     started = perf_counter()
     cue, *vectors = [inner.encode([text])[0] for text in texts]
     encode = ms_since(started)
-    _, search = peer.search(said, cue, LIMIT)
+    _, search = peer.search(said, cue, WANTED)
     sides = [Told(f"{number}-said", "user", texts[1], vectors[0]),
              Told(f"{number}-replied", "assistant", texts[2], vectors[1])]  # fmt: skip
     return peer.add(sides), search, encode

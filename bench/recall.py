@@ -179,10 +179,10 @@ SHOWN = (("turn", "mean@5"), ("turn", "mean@10"), ("turn", "all@10"), ("turn", "
 def shown(rows: Sequence[Row]) -> str:
     """The pooled rows as a table for people."""
     pooled = {(row.method, row.level, row.metric): row for row in rows if row.category == "all"}
-    lines = ["method".ljust(10) + "".join(f"{level} {metric}".rjust(25) for level, metric in SHOWN)]
+    lines = ["method".ljust(12) + "".join(f"{level} {metric}".rjust(25) for level, metric in SHOWN)]
     for method in dict.fromkeys(row.method for row in rows):
         cells = [pooled[method, level, metric] for level, metric in SHOWN]
-        lines.append(method.ljust(10) + "".join(
+        lines.append(method.ljust(12) + "".join(
             f"{cell.value:.3f} [{cell.low:.3f}, {cell.high:.3f}]".rjust(25) if cell.value < 10 else
             f"{cell.value:.0f}".rjust(25) for cell in cells))  # fmt: skip
     return "\n".join(lines)

@@ -19,6 +19,7 @@ BENCHES = {
     "ingest": "how fast conversations are imported, beside the encoder's own rate in batches",
     "recall": "how much of the evidence for a question is among the first memories that its cue recalls",
     "retention": "how much of the evidence for later questions is still in a bank under a budget",
+    "peers": "the same recall, and what a turn costs, beside other memory systems run from their own packages",
     "adapt": "how far a few labels take an agent from the shipped prior towards a head trained on all of them",
     "compress": "whether what an agent passes on is still in view when its message list is compressed step by step",
 }

@@ -9,6 +9,7 @@ import random
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 import numpy as np
 
@@ -51,6 +52,16 @@ def run(arguments: Namespace) -> list[Row]:
 
 def measure(what: Measured, hidden: int = 0) -> list[Row]:
     """The rows of all methods over what is measured."""
+    return rows_of(asked_of(what, hidden), data=what.data, adapter=adapter_of(what))
+
+
+def adapter_of(what: Measured) -> str:
+    """How the rows name the head that recalled."""
+    return f"trained on {len(what.train)}" if what.train else what.adapter.version
+
+
+def asked_of(what: Measured, hidden: int = 0) -> list[Asked]:
+    """Every question over its own bank, scored by our head and by the baselines."""
     told: dict[Key, tuple[FilledBank, list[RecallExample]]] = {}
 
     def examples_of(stream: Stream) -> tuple[FilledBank, list[RecallExample]]:
@@ -71,8 +82,7 @@ def measure(what: Measured, hidden: int = 0) -> list[Row]:
         bank, examples = examples_of(stream)
         head = heads.get(stream.group, what.adapter.recall)
         asked += [_asked(one, bank, head) for one in examples]
-    adapter = f"trained on {len(what.train)}" if what.train else what.adapter.version
-    return rows_of(asked, data=what.data, adapter=adapter)
+    return asked
 
 
 def _asked(example: RecallExample, bank: FilledBank, head: RecallHead) -> Asked:
@@ -95,14 +105,14 @@ def _asked(example: RecallExample, bank: FilledBank, head: RecallHead) -> Asked:
 def ranks(one: Asked, method: str, of: Callable[[int], int]) -> tuple[dict[int, int], list[int]]:
     """At which place each unit (a side, a session: `of` a side) is found first, and the memory that takes each place.
 
-    The second piece of a side takes no place of its own.
+    The second piece of a side takes no place of its own. What a method never returns (its score is -inf) has no place.
     """
     at: dict[int, int] = {}
     order: list[int] = []
     taken: set[int] = set()
     for memory in np.argsort(-one.scores[method], kind="stable").tolist():
         sides = one.sides_of[memory]
-        if not sides:
+        if not sides or np.isneginf(one.scores[method][memory]):
             continue
         if of(sides[0]) not in taken:
             taken.add(of(sides[0]))
@@ -122,7 +132,7 @@ def figures(one: Asked, method: str) -> dict[tuple[str, str], float]:
     for level, of in (("turn", lambda side: side), ("session", lambda side: stream.sides[side].session)):
         at, order = ranks(one, method, of)
         wanted = sorted({of(side) for side in evidence})
-        places = [at[unit] for unit in wanted]
+        places = [at.get(unit, inf) for unit in wanted]
         for depth in DEPTHS:
             hit = [place <= depth for place in places]
             out[level, f"any@{depth}"] = float(any(hit))
@@ -135,7 +145,7 @@ def figures(one: Asked, method: str) -> dict[tuple[str, str], float]:
     return out
 
 
-def ndcg(places: Sequence[int], depth: int) -> float:
+def ndcg(places: Sequence[float], depth: int) -> float:
     """Normalised discounted cumulative gain with binary gains (Järvelin and Kekäläinen 2002)."""
     gain = sum(1.0 / np.log2(place + 1) for place in places if place <= depth)
     best = sum(1.0 / np.log2(place + 1) for place in range(1, min(len(places), depth) + 1))
@@ -169,10 +179,10 @@ SHOWN = (("turn", "mean@5"), ("turn", "mean@10"), ("turn", "all@10"), ("turn", "
 def shown(rows: Sequence[Row]) -> str:
     """The pooled rows as a table for people."""
     pooled = {(row.method, row.level, row.metric): row for row in rows if row.category == "all"}
-    lines = ["method".ljust(10) + "".join(f"{level} {metric}".rjust(25) for level, metric in SHOWN)]
+    lines = ["method".ljust(12) + "".join(f"{level} {metric}".rjust(25) for level, metric in SHOWN)]
     for method in dict.fromkeys(row.method for row in rows):
         cells = [pooled[method, level, metric] for level, metric in SHOWN]
-        lines.append(method.ljust(10) + "".join(
+        lines.append(method.ljust(12) + "".join(
             f"{cell.value:.3f} [{cell.low:.3f}, {cell.high:.3f}]".rjust(25) if cell.value < 10 else
             f"{cell.value:.0f}".rjust(25) for cell in cells))  # fmt: skip
     return "\n".join(lines)

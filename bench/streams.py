@@ -35,10 +35,10 @@ class Measured:
     adapter: Adapter
 
 
-def add_stream_arguments(parser: ArgumentParser) -> None:
+def add_stream_arguments(parser: ArgumentParser, *, required: bool = True) -> None:
     """The options that say what is measured."""
-    parser.add_argument("--format", required=True, choices=[*FORMATS])
-    parser.add_argument("--test", type=Path, nargs="+", required=True, metavar="FILE")
+    parser.add_argument("--format", required=required, choices=[*FORMATS])
+    parser.add_argument("--test", type=Path, nargs="+", required=required, metavar="FILE")
     parser.add_argument(
         "--train",
         type=Path,

@@ -9,6 +9,7 @@ import random
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from math import inf
 
 import numpy as np
@@ -17,10 +18,12 @@ from bench.streams import Key, Measured, add_stream_arguments, cross_fitted, mea
 from bench.table import Row, mean_of
 from memory.engine.adapter import RecallHead
 from memory.engine.types import Floats
+from memory.engine.vector_adapter import VectorAdapter
 from training.learner.banks import FilledBank, cue_terms, fill, pieces_of
 from training.learner.recall_examples import RecallExample, recall_examples
 from training.learner.recall_training import RecallTraining, logits_of, train_recall
 from training.learner.streams import Stream
+from training.learner.vector_training import VectorTraining, learn_with_vectors
 
 DEPTHS = (5, 10, 20, 50)
 
@@ -35,53 +38,72 @@ class Asked:
     scores: Mapping[str, Floats]
 
 
+@dataclass(frozen=True)
+class Learned:
+    """What a bank is read with."""
+
+    head: RecallHead
+    vector: VectorAdapter | None
+
+
 def add_arguments(parser: ArgumentParser) -> None:
     """The bench's own options."""
     add_stream_arguments(parser)
     parser.add_argument("--hidden", type=int, default=0, help="units of a trained interplay beside the linear head")
+    parser.add_argument("--rank", type=int, default=0, help="train a vector adapter of that rank too (with --train)")
 
 
 def run(arguments: Namespace) -> list[Row]:
     """Measure, print the pooled figures, return all rows."""
     what = measured(arguments)
-    rows = measure(what, hidden=arguments.hidden)
+    rows = measure(what, hidden=arguments.hidden, rank=arguments.rank)
     print(f"{what.encoder.encoded} texts encoded in {what.encoder.seconds:.0f} s, the others were at hand")
     print(shown(rows))
     return rows
 
 
-def measure(what: Measured, hidden: int = 0) -> list[Row]:
+def measure(what: Measured, hidden: int = 0, rank: int = 0) -> list[Row]:
     """The rows of all methods over what is measured."""
-    return rows_of(asked_of(what, hidden), data=what.data, adapter=adapter_of(what))
+    return rows_of(asked_of(what, hidden, rank), data=what.data, adapter=adapter_of(what, rank))
 
 
-def adapter_of(what: Measured) -> str:
-    """How the rows name the head that recalled."""
-    return f"trained on {len(what.train)}" if what.train else what.adapter.version
+def adapter_of(what: Measured, rank: int = 0) -> str:
+    """How the rows name what recalled."""
+    if not what.train:
+        return what.adapter.version
+    return f"trained on {len(what.train)}" + (f", vectors of rank {rank}" if rank else "")
 
 
-def asked_of(what: Measured, hidden: int = 0) -> list[Asked]:
+def asked_of(what: Measured, hidden: int = 0, rank: int = 0) -> list[Asked]:
     """Every question over its own bank, scored by our head and by the baselines."""
-    told: dict[Key, tuple[FilledBank, list[RecallExample]]] = {}
+    told: dict[Key, FilledBank] = {}
 
-    def examples_of(stream: Stream) -> tuple[FilledBank, list[RecallExample]]:
+    def bank_of(stream: Stream) -> FilledBank:
         key = told_apart(stream)
         if key not in told:
-            bank = fill(stream, pieces_of(stream, what.encoder), what.adapter)
-            told[key] = bank, recall_examples(bank, what.encoder)
+            told[key] = fill(stream, pieces_of(stream, what.encoder), what.adapter)
         return told[key]
 
-    def learn(streams: Sequence[Stream]) -> RecallHead:
-        examples = [one for stream in streams for one in examples_of(stream)[1]]
-        start = replace(what.adapter.recall, interplay=None)
-        return train_recall(examples, start, RecallTraining(hidden=hidden))
+    @cache
+    def examples_of(key: Key) -> list[RecallExample]:
+        return recall_examples(told[key], what.encoder)
 
-    heads = cross_fitted(what, learn) if what.train else {}
+    def learn(streams: Sequence[Stream]) -> Learned:
+        start = replace(what.adapter.recall, interplay=None)
+        banks = [bank_of(stream) for stream in streams]
+        if rank:
+            vector, examples = learn_with_vectors(banks, what.encoder, VectorTraining(rank=rank))
+        else:
+            vector, examples = None, [one for stream in streams for one in examples_of(told_apart(stream))]
+        return Learned(train_recall(examples, start, RecallTraining(hidden=hidden)), vector)
+
+    shipped = Learned(what.adapter.recall, what.adapter.in_space(what.encoder.space.revision).vector)
+    trained = cross_fitted(what, learn) if what.train else {}
     asked: list[Asked] = []
     for stream in what.test:
-        bank, examples = examples_of(stream)
-        head = heads.get(stream.group, what.adapter.recall)
-        asked += [_asked(one, bank, head) for one in examples]
+        bank, by = bank_of(stream), trained.get(stream.group, shipped)
+        examples = recall_examples(bank, what.encoder, by.vector) if by.vector else examples_of(told_apart(stream))
+        asked += [_asked(one, bank, by.head) for one in examples]
     return asked
 
 

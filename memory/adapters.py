@@ -54,12 +54,16 @@ def adapter_named(version: str) -> Adapter:
 
 
 def adapter_of(bank: Bank) -> Adapter:
-    """The adapter that scores and recalls for this bank; one that is gone gives way to the usual one."""
+    """The adapter that scores and recalls for this bank; one that is gone gives way to the usual one.
+
+    Its vector part serves only banks of the encoder that it was trained on.
+    """
     try:
-        return adapter_named(bank.adapter)
+        adapter = adapter_named(bank.adapter)
     except AdapterMissing as error:
         log.warning("bank %s is served by the usual adapter: %s", bank.pk, error.sentence)
-        return serving_adapter()
+        adapter = serving_adapter()
+    return adapter if adapter.vector is None else adapter.in_space(bank.space.revision)
 
 
 def importance_by(adapter: Adapter, stored: Sequence[float], role: Role, state: BankState) -> float:

@@ -1,13 +1,15 @@
-"""The adapter: the part that is trained, under one version: an importance head, a recall head, a floor."""
+"""The adapter: the part that is trained, under one version: an importance head, a recall head, a floor, and
+perhaps a vector adapter."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from memory.engine.importance import ImportanceHead
 from memory.engine.types import Floats
+from memory.engine.vector_adapter import VectorAdapter
 
 
 @dataclass(frozen=True)
@@ -58,3 +60,10 @@ class Adapter:
     importance: ImportanceHead
     recall: RecallHead
     floor: Floor
+    vector: VectorAdapter | None = None
+
+    def in_space(self, revision: str) -> Adapter:
+        """This adapter for vectors of that encoder: without the vector part, if that was trained on another's."""
+        if self.vector is None or self.vector.revision == revision:
+            return self
+        return replace(self, vector=None)

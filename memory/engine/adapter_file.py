@@ -17,6 +17,7 @@ from memory.engine.adapter import Adapter, Floor, Interplay, RecallHead
 from memory.engine.importance import KINDS, ImportanceHead, ImportancePrior
 from memory.engine.statistics import ROLES
 from memory.engine.types import BankError, Floats
+from memory.engine.vector_adapter import VectorAdapter
 
 WEIGHTS, MANIFEST = "adapter.safetensors", "manifest.json"
 FORMAT = 1
@@ -41,7 +42,12 @@ def save_adapter(adapter: Adapter, folder: Path, about: Mapping[str, Any]) -> No
     if head.interplay is not None:
         parts = head.interplay
         tensors |= {"recall.inner": parts.inner, "recall.inner_bias": parts.bias, "recall.outer": parts.outer}
-    data = save_tensors({name: np.ascontiguousarray(value, dtype=np.float32) for name, value in tensors.items()})
+    stored = {name: np.ascontiguousarray(value, dtype=np.float32) for name, value in tensors.items()}
+    if adapter.vector is not None:  # in 16 bits: at rank 16 they are 24 KB
+        half = {"vector.down": adapter.vector.down, "vector.up": adapter.vector.up}
+        stored |= {name: np.ascontiguousarray(value, dtype=np.float16) for name, value in half.items()}
+        about = {"encoder": adapter.vector.revision, **about}
+    data = save_tensors(stored)
     manifest = {
         "format": FORMAT,
         "version": adapter.version,
@@ -96,7 +102,15 @@ def load_adapter(folder: Path) -> Adapter:
         importance=ImportanceHead(priors),
         recall=RecallHead(**modes, temperature=manifest["temperature"], interplay=interplay),
         floor=Floor(**manifest["floor"]),
+        vector=_vector(tensors, manifest),
     )
+
+
+def _vector(tensors: Mapping[str, Floats], manifest: Mapping[str, Any]) -> VectorAdapter | None:
+    if "vector.down" not in tensors:
+        return None
+    down, up = (tensors[name].astype(np.float32) for name in ("vector.down", "vector.up"))
+    return VectorAdapter(down, up, manifest["encoder"])
 
 
 def _prior(tensors: Mapping[str, Floats], name: str, places: Sequence[int]) -> ImportancePrior:

@@ -14,11 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from memory.engine import bank
+from memory.engine.adapted import AdaptedVectors
 from memory.engine.bank import BankEvent, BankState, Kind
 from memory.engine.columns import Chosen, Columns, Memories, columns, empty, joined, put, put_mark
 from memory.engine.lexical import LexicalIndex, terms
 from memory.engine.signals import Candidates
 from memory.engine.types import BankError, Cue, Floats, MemoryItem, State
+from memory.engine.vector_adapter import VectorAdapter
 
 Indices = npt.NDArray[np.int64]
 
@@ -44,13 +46,14 @@ class HotBank:
         self.state = BankState()
         self.index = LexicalIndex()
         self.by_content: dict[bytes, UUID] = {}
-        self._width = width
+        self.width = width
         self._slot: dict[UUID, int] = {}
         self._items: list[MemoryItem | None] = []
         self._words: list[list[str]] = []
         self._content: list[bytes] = []
         self._free: list[int] = []
         self._vectors: Floats = np.zeros((0, width), dtype=np.float32)
+        self._adapted = AdaptedVectors()
         self._columns: Columns = empty(0)
         self._used: npt.NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)  # slots that hold a memory
         self._sessions: dict[tuple[UUID, int], int] = {}
@@ -67,7 +70,7 @@ class HotBank:
     @property
     def size(self) -> int:
         """Bytes held, roughly: vectors exactly, texts and objects by estimate."""
-        return self._vectors.nbytes + 4 * self._text_bytes + _PER_MEMORY_BYTES * len(self._items)
+        return self._vectors.nbytes + self._adapted.nbytes + 4 * self._text_bytes + _PER_MEMORY_BYTES * len(self._items)
 
     def get(self, memory: UUID) -> MemoryItem | None:
         """The held memory of that id, or None."""
@@ -85,6 +88,10 @@ class HotBank:
         """All held memories with their columns, in the order of iteration: good until the bank changes."""
         rows = self._arranged()[0]
         return Memories(self._items, rows, Chosen(self._columns, rows))
+
+    def vectors(self) -> Floats:
+        """The frozen vectors (N, E) of all held memories, in the same order."""
+        return self._vectors[self._arranged()[0]]
 
     def apply(self, events: Sequence[BankEvent], loaded: Mapping[UUID, Loaded]) -> None:
         """Fold events in; `loaded` brings every memory that they put (back) into the bank and that still exists.
@@ -114,10 +121,13 @@ class HotBank:
                 np.dot(block, vector, out=of_vector[start : start + len(block)])
         return [(float(row[slot]), self._items[slot]) for row, slot in zip(scores, scores.argmax(axis=1), strict=True)]
 
-    def candidates(self, cue: Cue, cue_terms: Sequence[str], archive: Sequence[Loaded] = ()) -> Candidates:
+    def candidates(
+        self, cue: Cue, cue_terms: Sequence[str], archive: Sequence[Loaded] = (), by: VectorAdapter | None = None
+    ) -> Candidates:
         """Every held memory, and the given archived ones after them, with their raw scores for the cue.
 
-        Good until the bank changes: hold `lock` while they are read.
+        `by` is the vector part of the adapter that recalls, if it has one. Good until the bank changes: hold `lock`
+        while they are read.
         """
         slots = len(self._items)
         alive, previous, following = self._arranged()
@@ -130,12 +140,23 @@ class HotBank:
         return Candidates(
             items=items.with_others([found.item for found in archive]),
             cosine=_joined(cosine, [float(found.vector @ cue.vector) for found in archive]),
+            adapted=self._adapted_cosines(cue, alive, archive, by),
             lexical=_joined(lexical, [score for score, _ in outside]),
             coverage=_joined(coverage, [share for _, share in outside]),
             previous=np.concatenate([previous, nobody]),
             next=np.concatenate([following, nobody]),
             archived=np.arange(len(items) + len(archive)) >= len(items),
         )
+
+    def _adapted_cosines(
+        self, cue: Cue, alive: Indices, archive: Sequence[Loaded], by: VectorAdapter | None
+    ) -> Floats | None:
+        if by is None:
+            self._adapted.clear()
+            return None
+        apart = by.adapted(np.stack([cue.vector, *(found.vector for found in archive)]))
+        held = self._adapted.of(by, self._vectors[: len(self._items)]) @ apart[0]
+        return np.concatenate([held[alive], apart[1:] @ apart[0]])
 
     def _settle(self, memory: UUID, loaded: Mapping[UUID, Loaded]) -> None:
         """Bring what is held of one memory into line with its mark."""
@@ -154,6 +175,7 @@ class HotBank:
         words = list(found.words) if found.words is not None else terms(item.text)
         self._items[slot], self._words[slot], self._content[slot] = item, words, found.content
         self._vectors[slot] = found.vector
+        self._adapted.changed(slot)
         put(self._columns, slot, item)
         place = (item.place.conversation, item.place.session)
         self._session[slot] = self._sessions.setdefault(place, len(self._sessions))
@@ -168,7 +190,7 @@ class HotBank:
         slot = len(self._items)
         if slot == len(self._vectors):
             more = max(64, slot)
-            self._vectors = np.concatenate([self._vectors, np.zeros((more, self._width), dtype=np.float32)])
+            self._vectors = np.concatenate([self._vectors, np.zeros((more, self.width), dtype=np.float32)])
             self._columns = joined(self._columns, empty(more))
             self._session = np.concatenate([self._session, np.zeros(more, dtype=np.int64)])
             self._used = np.concatenate([self._used, np.zeros(more, dtype=np.bool_)])
@@ -189,6 +211,7 @@ class HotBank:
         self._text_bytes -= len(item.text)
         self._items[slot], self._words[slot], self._content[slot] = None, [], b""
         self._vectors[slot] = 0.0
+        self._adapted.changed(slot)
         self._used[slot] = False
         self._free.append(slot)
         self._neighbours = None

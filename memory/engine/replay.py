@@ -105,7 +105,8 @@ class PrivateBank:
     def recall(self, cue: Cue, limits: RecallLimits) -> list[Recollected]:
         """What the cue recalls, best first; the bank notes it, as policies that look at use need."""
         words = list(dict.fromkeys(terms(cue.text)))[:CUE_TERMS]
-        found = attention.recall(cue, self.hot.candidates(cue, words), self._adapter, limits).injected
+        candidates = self.hot.candidates(cue, words, by=self._adapter.vector)
+        found = attention.recall(cue, candidates, self._adapter, limits).injected
         if found:
             data = {"memories": [str(row.item.id) for row in found], "weights": [row.weight for row in found]}
             self.hot.apply([BankEvent(self.hot.state.seq + 1, Kind.RECALLED, cue.at, None, data)], {})

@@ -51,6 +51,7 @@ class Candidates:
     previous: Indices  # (N,) row of the side before in the same session, -1 where it is no candidate
     next: Indices
     archived: npt.NDArray[np.bool_]
+    adapted: Floats | None = None  # (N,) cosine in the space of the vector adapter, where there is one
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,10 @@ class Signals:
 
 def compute(cue: Cue, candidates: Candidates) -> Signals:
     """Turn raw scores into signals. Cosine and BM25 are z-scored within the candidates, a neighbour's score is the
-    neighbour's own z-score (0 where there is none); `similarity` and `coverage` stay absolute, for the floor."""
+    neighbour's own z-score (0 where there is none); `similarity` and `coverage` stay absolute, for the floor.
+
+    With a vector adapter the cosines are those of its space, all but `similarity`: the floor was set in the frozen.
+    """
     of_items = columns(candidates.items)
     normalised, constants = _normalised(cue, candidates, of_items)
     cosine, lexical, *_others = normalised
@@ -110,7 +114,8 @@ def _normalised(cue: Cue, candidates: Candidates, of_items: Columns) -> tuple[Fl
     What is alike for all candidates says nothing: it is 0, and so is its deviation.
     """
     raw = np.empty((len(NORMALISED), len(candidates.items)), dtype=np.float32)
-    raw[0], raw[1], raw[2], raw[3] = candidates.cosine, candidates.lexical, _age(cue, of_items), of_items["length"]
+    raw[0] = candidates.cosine if candidates.adapted is None else candidates.adapted
+    raw[1], raw[2], raw[3] = candidates.lexical, _age(cue, of_items), of_items["length"]
     raw[4], raw[5] = of_items["importance"], np.log1p(of_items["recalls"])
     if not raw.size:
         return raw, dict.fromkeys(NORMALISED, (0.0, 0.0))

@@ -87,11 +87,12 @@ def read_bank(bank: Bank, cue: Cue) -> tuple[Recollection, int]:
     """Recall without a trace: the recollection, and the sequence number at which the bank was read."""
     hot = hot_banks.open(bank)
     words = list(dict.fromkeys(terms(cue.text)))[:CUE_TERMS]
+    adapter = adapter_of(bank)
     with hot.lock:
         archive = archive_candidates(bank, hot, cue, words) if bank.recall_archive else []
-        candidates = hot.candidates(cue, words, archive)
+        candidates = hot.candidates(cue, words, archive, adapter.vector)
         limits = RecallLimits(tokens=bank.recall_tokens)
-        return attention.recall(cue, candidates, adapter_of(bank), limits), hot.state.seq
+        return attention.recall(cue, candidates, adapter, limits), hot.state.seq
 
 
 def regretted_by(trace: Recall) -> list[dict[str, Any]]:
@@ -112,9 +113,10 @@ def regretted_by(trace: Recall) -> list[dict[str, Any]]:
     cue = prepare_cue(turn, previous=previous, exclude_turns=frozenset(), now=trace.at, zone=zone).cue
     hot = hot_banks.open(bank)
     words = list(dict.fromkeys(terms(cue.text)))[:CUE_TERMS]
+    adapter = adapter_of(bank)
     with hot.lock:
-        candidates = hot.candidates(cue, words, archive_candidates(bank, hot, cue, words))
-        found = attention.recall(cue, candidates, adapter_of(bank), RecallLimits(tokens=bank.recall_tokens))
+        candidates = hot.candidates(cue, words, archive_candidates(bank, hot, cue, words), adapter.vector)
+        found = attention.recall(cue, candidates, adapter, RecallLimits(tokens=bank.recall_tokens))
     return [
         {"memory": str(row.item.id), "logit": round(row.logit, 5), "fit": round(row.fit, 5), "group": row.group}
         for row in found.rows

@@ -10,6 +10,7 @@ import numpy as np
 from memory.engine import signals
 from memory.engine.encoder import Encoder
 from memory.engine.types import Cue, Floats
+from memory.engine.vector_adapter import VectorAdapter
 from training.learner.banks import FilledBank, cue_of, cue_terms
 from training.learner.streams import Question
 
@@ -35,14 +36,15 @@ def mode_of(cue: Cue) -> str:
     return "asking" if cue.asking else "telling"
 
 
-def recall_examples(bank: FilledBank, encoder: Encoder) -> list[RecallExample]:
-    """An example for each question of the bank's stream, by the engine's own candidates and signals."""
+def recall_examples(bank: FilledBank, encoder: Encoder, by: VectorAdapter | None = None) -> list[RecallExample]:
+    """An example for each question of the bank's stream, by the engine's own candidates and signals; with a vector
+    adapter its cosines are those of that space."""
     place: dict[UUID, int] = {item.id: number for number, item in enumerate(bank.hot.memories())}
     number_of = {side.id: number for number, side in enumerate(bank.stream.sides)}
     out: list[RecallExample] = []
     for question in bank.stream.questions:
         cue = cue_of(question, encoder)
-        candidates = bank.hot.candidates(cue, cue_terms(cue))
+        candidates = bank.hot.candidates(cue, cue_terms(cue), by=by)
         values = signals.compute(cue, candidates).values
         target = np.zeros(len(values), dtype=np.float32)
         for side in sorted(question.evidence):

@@ -17,9 +17,12 @@ from bench.__main__ import main
 from bench.recall import Asked, figures, measure, ndcg, ranks
 from bench.streams import Measured, cross_fitted
 from bench.table import Row
+from memory.engine import signals
+from memory.engine.adapter import RecallHead
 from memory.engine.adapter_file import save_adapter
 from memory.engine.prior import prior
-from tests.toy import ToyEncoder, toy_encoder
+from memory.engine.vector_adapter import VectorAdapter
+from tests.toy import WIDTH, ToyEncoder, toy_encoder
 from tests.training.learner.toy_streams import FACTS, facts, stream
 from training.learner.banks import fill, pieces_of
 from training.learner.recall_examples import recall_examples
@@ -138,6 +141,31 @@ def test_trained_heads_are_told_by_the_number_of_conversations(tmp_path: Path, o
     told[1] = replace(told[1], sides=[replace(side, text=side.text + " now") for side in told[1].sides])
     rows = measure(what_of(tmp_path, told, told), hidden=2)
     assert {row.adapter for row in rows} == {"trained on 2"}
+
+
+def test_a_vector_adapter_is_trained_across_conversations_too(tmp_path: Path, one_thread: None) -> None:
+    told = [facts(f"talk-{n}") for n in range(3)]
+    told[1:] = [replace(one, sides=[replace(side, text=f"{side.text} now {n}") for side in one.sides])
+                for n, one in enumerate(told[1:])]  # fmt: skip
+    rows = measure(what_of(tmp_path, told, told), rank=2)
+    assert {row.adapter for row in rows} == {"trained on 3, vectors of rank 2"}
+    plain = measure(what_of(tmp_path, told, told))
+    for method in ("bm25", "cosine", "random"):  # the baselines stay in the frozen space
+        assert pooled(rows, method, "turn", "mrr").value == pooled(plain, method, "turn", "mrr").value
+
+
+def test_an_adapter_with_a_vector_part_is_measured_in_its_space_unless_it_is_of_another_encoder(tmp_path: Path) -> None:
+    chance = np.random.default_rng(1)
+    down, up = (chance.standard_normal(shape).astype(np.float32) for shape in ((3, WIDTH), (WIDTH, 3)))
+    cosine_alone = np.array([name == "cosine" for name in signals.NAMES], dtype=np.float32)
+    start = replace(prior(), recall=RecallHead(cosine_alone, cosine_alone, cosine_alone, 1.0))
+    frozen, found = what_of(tmp_path, [facts()]), {}
+    for revision in (frozen.encoder.space.revision, "another"):
+        adapter = replace(start, vector=VectorAdapter(down, up, revision))
+        found[revision] = pooled(measure(replace(frozen, adapter=adapter)), "agora", "turn", "mrr").value
+    plain = pooled(measure(replace(frozen, adapter=start)), "agora", "turn", "mrr").value
+    assert found["another"] == plain
+    assert found[frozen.encoder.space.revision] != plain
 
 
 # --- what may be trained on -----------------------------------------------------------------------------------------

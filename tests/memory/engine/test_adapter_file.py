@@ -15,6 +15,7 @@ from memory.engine.adapter import Adapter, Interplay
 from memory.engine.adapter_file import MANIFEST, WEIGHTS, AdapterUnreadable, load_adapter, read_manifest, save_adapter
 from memory.engine.importance import KINDS
 from memory.engine.prior import prior
+from memory.engine.vector_adapter import VectorAdapter
 
 SHIPPED = Path(adapter_file.__file__).parent / "shipped"
 IMPORTANCE_BYTES, ALL_BYTES = 4 * 1024, 64 * 1024
@@ -61,6 +62,35 @@ def test_an_interplay_is_saved_too(tmp_path: Path) -> None:
     values = np.random.default_rng(2).standard_normal((4, len(signals.NAMES))).astype(np.float32)
     assert saved.recall.interplay is not None
     assert np.array_equal(read.recall.interplay.logits(values), saved.recall.interplay.logits(values))
+
+
+def with_vectors(rank: int = 16, width: int = 384) -> Adapter:
+    """As large as the default encoder's, in numbers that 16 bits hold."""
+    chance = np.random.default_rng(4)
+    down, up = (chance.integers(-99, 99, shape).astype(np.float32) / 64 for shape in ((rank, width), (width, rank)))
+    return replace(with_interplay(), version="toy-2", vector=VectorAdapter(down, up, "revision-7"))
+
+
+def test_a_vector_part_is_saved_too_in_16_bits_with_the_encoder_that_it_is_for(tmp_path: Path) -> None:
+    saved = with_vectors()
+    save_adapter(saved, tmp_path, {"seed": 1})
+    read = load_adapter(tmp_path)
+    assert same(read, saved)
+    assert saved.vector is not None
+    assert saved.vector.is_same(read.vector)
+    assert read.vector is not None
+    assert read.vector.down.dtype == read.vector.up.dtype == np.float32
+    assert read_manifest(tmp_path)["encoder"] == "revision-7"
+    assert {one.dtype.name for name, one in load((tmp_path / WEIGHTS).read_bytes()).items() if "vector" in name} == {
+        "float16"
+    }
+
+
+def test_an_adapter_without_a_vector_part_is_written_as_before(tmp_path: Path) -> None:
+    save_adapter(with_interplay(), tmp_path, {})
+    assert load_adapter(tmp_path).vector is None
+    assert "encoder" not in read_manifest(tmp_path)
+    assert not [name for name in load((tmp_path / WEIGHTS).read_bytes()) if name.startswith("vector.")]
 
 
 def test_the_same_adapter_is_written_in_the_same_bytes(tmp_path: Path) -> None:
@@ -140,10 +170,11 @@ def test_a_signal_in_another_order_gives_the_same_logits(tmp_path: Path, monkeyp
 
 
 def test_an_adapter_is_small(tmp_path: Path) -> None:
-    """The importance part (weights, biases and usual moments of all kinds) and the whole, of a saved prior and of the
-    shipped adapter."""
-    save_adapter(prior(), tmp_path, {})
-    folders = [tmp_path, *([SHIPPED] if SHIPPED.is_dir() else [])]
+    """The importance part (weights, biases and usual moments of all kinds) and the whole, of a saved prior, of
+    one with a vector part of rank 16, and of the shipped adapter."""
+    save_adapter(prior(), tmp_path / "prior", {})
+    save_adapter(with_vectors(), tmp_path / "vectors", {})
+    folders = [tmp_path / "prior", tmp_path / "vectors", *([SHIPPED] if SHIPPED.is_dir() else [])]
     for folder in folders:
         tensors = load((folder / WEIGHTS).read_bytes())
         of_importance = sum(value.nbytes for name, value in tensors.items() if name.startswith("importance."))

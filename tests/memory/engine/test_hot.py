@@ -12,6 +12,7 @@ from memory.engine.bank import Kind, replay
 from memory.engine.hot import HotBank, Loaded, check, neighbours
 from memory.engine.lexical import terms
 from memory.engine.types import BankError, MemoryItem, Place, State
+from memory.engine.vector_adapter import VectorAdapter
 from tests.memory.engine.toy_bank import CONVERSATION, Ledger, cue, floats, hot_bank, item, loaded, memory_id
 from tests.toy import WIDTH
 
@@ -158,6 +159,43 @@ def test_a_slot_is_used_again() -> None:
     assert hot.words(second.id) == ["bike"]
 
 
+# --- beside a vector adapter ----------------------------------------------------------------------------------------
+
+
+def turned(width: int = 2, rank: int = 3, seed: int = 1) -> VectorAdapter:
+    chance = np.random.default_rng(seed)
+    down = chance.standard_normal((rank, width)).astype(np.float32)
+    return VectorAdapter(down, chance.standard_normal((width, rank)).astype(np.float32), "toy")
+
+
+def test_with_a_vector_adapter_candidates_have_their_cosines_in_its_space_too() -> None:
+    hot, by = hot_bank([item(0, "tea"), item(1, "red bike")], [floats(1, 0), floats(0.6, 0.8)]), turned()
+    away, asked = loaded(item(2, "tea tea"), floats(0, 1)), cue("tea", floats(0.8, -0.6))
+    found = hot.candidates(asked, ["tea"], [away], by)
+    rows, moved = by.adapted(np.array([[1, 0], [0.6, 0.8], [0, 1]], dtype=np.float32)), by.adapted(asked.vector[None])
+    assert found.adapted == pytest.approx(rows @ moved[0], abs=1e-6)
+    assert found.cosine == pytest.approx([0.8, 0.0, -0.6], abs=1e-6)  # the frozen ones stay beside them
+    assert found.adapted != pytest.approx(found.cosine, abs=1e-2)
+    assert hot.candidates(asked, ["tea"], [away]).adapted is None
+    assert hot.vectors().tolist() == [[1.0, 0.0], pytest.approx([0.6, 0.8])]
+
+
+def test_near_duplicates_are_looked_for_in_the_frozen_space() -> None:
+    hot = hot_bank([item(0), item(1)], [floats(1, 0), floats(0.6, 0.8)])
+    before = hot.best_cosine(floats(0, 1))
+    hot.candidates(cue("tea", floats(0, 1)), [], by=turned())
+    assert hot.best_cosine(floats(0, 1)) == before
+
+
+def test_adapted_vectors_count_in_a_banks_size_while_they_are_used() -> None:
+    hot = hot_bank([item(0), item(1)], [floats(1, 0), floats(0.6, 0.8)])
+    before, asked = hot.size, cue("tea", floats(1, 0))
+    hot.candidates(asked, [], by=turned())
+    assert hot.size == before + 2 * 2 * 4
+    hot.candidates(asked, [])
+    assert hot.size == before
+
+
 Step = tuple[str, int]
 STEPS = st.lists(
     st.tuples(
@@ -189,6 +227,23 @@ def test_following_step_by_step_is_reading_afresh(steps: list[Step], batch: int)
         assert [one, *around] == [afresh[memory][0], *afresh[memory][2:]]
         assert scores == pytest.approx(afresh[memory][1], abs=1e-5)
     assert live.by_content == fresh.by_content
+
+
+@given(STEPS, st.integers(1, 5), st.integers(0, 3))
+@settings(max_examples=60, deadline=None)
+def test_adapted_vectors_follow_whatever_is_held_and_dropped(steps: list[Step], batch: int, every: int) -> None:
+    """Recalls in between, by one vector adapter or another or none, leave nothing stale behind."""
+    ledger, words = _story(steps)
+    live, asked, by = HotBank(WIDTH), cue("tea bike word3"), [None, turned(WIDTH, seed=1), turned(WIDTH, seed=2)]
+    for number, start in enumerate(range(0, len(ledger.events), batch)):
+        part = ledger.events[start : start + batch]
+        live.apply(part, _brought(part, words))
+        if every and number % every == 0:
+            live.candidates(asked, [], by=by[number % 3])
+    for one in by[1:]:
+        assert one is not None
+        anew = one.adapted(live.vectors()) @ one.adapted(asked.vector[None])[0]
+        assert live.candidates(asked, [], by=one).adapted == pytest.approx(anew, abs=1e-5)
 
 
 def _by_id(hot: HotBank, asked: Any) -> dict[UUID, tuple[MemoryItem, Any, Any, Any]]:

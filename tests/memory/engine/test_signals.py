@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -131,3 +132,12 @@ def test_texts_that_the_encoder_reads(text: str) -> None:
 @pytest.mark.parametrize("text", ["私の妹はどこ", "где живёт Anna", "أين تسكن أختي", "दिल्ली", "서울", "กรุงเทพ"])
 def test_texts_that_the_encoder_cannot_read(text: str) -> None:
     assert not reads_like_english(text)
+
+
+def test_with_a_vector_adapter_the_cosines_are_those_of_its_space_but_not_the_similarity() -> None:
+    raw = candidates([item(0), item(1)], cosine=[0.2, 0.6], next=[1, -1])
+    found = compute(cue("where?"), replace(raw, adapted=np.array([0.9, 0.1], dtype=np.float32)))
+    assert column("cosine", found.values) == pytest.approx([1.0, -1.0])
+    assert column("cosine_next", found.values) == pytest.approx([-1.0, 0.0])
+    assert column("similarity", found.values) == pytest.approx([0.2, 0.6])
+    assert found.normalisation["cosine"] == pytest.approx((0.5, 0.4))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from math import inf
 
@@ -16,8 +16,9 @@ import numpy as np
 
 from bench.streams import Key, Measured, add_stream_arguments, cross_fitted, measured, told_apart
 from bench.table import Row, mean_of
-from memory.engine.adapter import RecallHead
-from memory.engine.types import Floats
+from memory.engine import attention
+from memory.engine.adapter import Adapter, RecallHead
+from memory.engine.types import Floats, RecallLimits
 from memory.engine.vector_adapter import VectorAdapter
 from training.learner.banks import FilledBank, cue_terms, fill, pieces_of
 from training.learner.recall_examples import RecallExample, recall_examples
@@ -26,6 +27,7 @@ from training.learner.streams import Stream
 from training.learner.vector_training import VectorTraining, learn_with_vectors
 
 DEPTHS = (5, 10, 20, 50)
+PROMPT_TOKENS = (800, 400)  # what a bank hands on unless it is set otherwise, and half of it
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class Asked:
     bank: FilledBank
     sides_of: Sequence[Sequence[int]]  # by memory, in the order of the candidates: the sides that it holds
     scores: Mapping[str, Floats]
+    injected: Mapping[int, Sequence[int]] = field(default_factory=dict)  # by budget in tokens: what our method hands on
 
 
 @dataclass(frozen=True)
@@ -50,21 +53,22 @@ def add_arguments(parser: ArgumentParser) -> None:
     """The bench's own options."""
     add_stream_arguments(parser)
     parser.add_argument("--hidden", type=int, default=0, help="units of a trained interplay beside the linear head")
+    parser.add_argument("--diversity", type=float, default=0.0, help="how much unlikeness counts in what is injected")
     parser.add_argument("--rank", type=int, default=0, help="train a vector adapter of that rank too (with --train)")
 
 
 def run(arguments: Namespace) -> list[Row]:
     """Measure, print the pooled figures, return all rows."""
     what = measured(arguments)
-    rows = measure(what, hidden=arguments.hidden, rank=arguments.rank)
+    rows = measure(what, hidden=arguments.hidden, rank=arguments.rank, diversity=arguments.diversity)
     print(f"{what.encoder.encoded} texts encoded in {what.encoder.seconds:.0f} s, the others were at hand")
     print(shown(rows))
     return rows
 
 
-def measure(what: Measured, hidden: int = 0, rank: int = 0) -> list[Row]:
+def measure(what: Measured, hidden: int = 0, rank: int = 0, diversity: float = 0.0) -> list[Row]:
     """The rows of all methods over what is measured."""
-    return rows_of(asked_of(what, hidden, rank), data=what.data, adapter=adapter_of(what, rank))
+    return rows_of(asked_of(what, hidden, rank, diversity), data=what.data, adapter=adapter_of(what, rank))
 
 
 def adapter_of(what: Measured, rank: int = 0) -> str:
@@ -74,7 +78,7 @@ def adapter_of(what: Measured, rank: int = 0) -> str:
     return f"trained on {len(what.train)}" + (f", vectors of rank {rank}" if rank else "")
 
 
-def asked_of(what: Measured, hidden: int = 0, rank: int = 0) -> list[Asked]:
+def asked_of(what: Measured, hidden: int = 0, rank: int = 0, diversity: float = 0.0) -> list[Asked]:
     """Every question over its own bank, scored by our head and by the baselines."""
     told: dict[Key, FilledBank] = {}
 
@@ -103,12 +107,13 @@ def asked_of(what: Measured, hidden: int = 0, rank: int = 0) -> list[Asked]:
     for stream in what.test:
         bank, by = bank_of(stream), trained.get(stream.group, shipped)
         examples = recall_examples(bank, what.encoder, by.vector) if by.vector else examples_of(told_apart(stream))
-        asked += [_asked(one, bank, by.head) for one in examples]
+        reader = replace(what.adapter, recall=by.head, vector=by.vector)
+        asked += [_asked(one, bank, reader, diversity) for one in examples]
     return asked
 
 
-def _asked(example: RecallExample, bank: FilledBank, head: RecallHead) -> Asked:
-    candidates = bank.hot.candidates(example.cue, cue_terms(example.cue))
+def _asked(example: RecallExample, bank: FilledBank, reader: Adapter, diversity: float) -> Asked:
+    candidates = bank.hot.candidates(example.cue, cue_terms(example.cue), by=reader.vector)
     place = {item.id: number for number, item in enumerate(candidates.items)}
     sides_of: list[list[int]] = [[] for _ in place]
     for side, memories in enumerate(bank.memories_of):
@@ -116,12 +121,16 @@ def _asked(example: RecallExample, bank: FilledBank, head: RecallHead) -> Asked:
             sides_of[place[memory]].append(side)
     chance = random.Random(example.question.id)
     scores = {
-        "agora": logits_of(example, head),
+        "agora": logits_of(example, reader.recall),
         "random": np.array([chance.random() for _ in place], dtype=np.float32),
         "bm25": candidates.lexical,
         "cosine": candidates.cosine,
     }
-    return Asked(example, bank, sides_of, scores)
+    injected = {}
+    for tokens in PROMPT_TOKENS:
+        found = attention.recall(example.cue, candidates, reader, RecallLimits(tokens, diversity=diversity))
+        injected[tokens] = [place[found.items[row].id] for row in found.chosen]
+    return Asked(example, bank, sides_of, scores, injected)
 
 
 def ranks(one: Asked, method: str, of: Callable[[int], int]) -> tuple[dict[int, int], list[int]]:
@@ -191,7 +200,24 @@ def rows_of(asked: Sequence[Asked], **about: str) -> list[Row]:
                     mean_of(metric, [values[i] for i in rows], [groups[i] for i in rows], method=method, level=level,
                             unit="turns", category=category, **about)
                 )  # fmt: skip
-    return pooled + by_category
+    return pooled + _injected_rows(asked, groups, **about) + by_category
+
+
+def _injected_rows(asked: Sequence[Asked], groups: Sequence[str], **about: str) -> list[Row]:
+    """How much of the evidence reaches the prompt within a budget in tokens, past the floor, in how many memories."""
+    rows: list[Row] = []
+    for tokens in asked[0].injected:
+        there: dict[str, list[float]] = {"mean": [], "all": [], "memories": []}
+        for one in asked:
+            held = {one.bank.stream.sides[side].id for row in one.injected[tokens] for side in one.sides_of[row]}
+            evidence = one.example.question.evidence
+            there["mean"].append(len(evidence & held) / len(evidence))
+            there["all"].append(float(evidence <= held))
+            there["memories"].append(float(len(one.injected[tokens])))
+        for metric, values in there.items():
+            line = mean_of(metric, values, groups, method="agora", level="injected", unit="tokens", **about)
+            rows.append(replace(line, budget=tokens))
+    return rows
 
 
 SHOWN = (("turn", "mean@5"), ("turn", "mean@10"), ("turn", "all@10"), ("turn", "mrr"), ("turn", "tokens@10"),
@@ -207,4 +233,8 @@ def shown(rows: Sequence[Row]) -> str:
         lines.append(method.ljust(12) + "".join(
             f"{cell.value:.3f} [{cell.low:.3f}, {cell.high:.3f}]".rjust(25) if cell.value < 10 else
             f"{cell.value:.0f}".rjust(25) for cell in cells))  # fmt: skip
+    for row in rows:
+        if row.level == "injected":
+            within = f"[{row.low:.3f}, {row.high:.3f}]"
+            lines.append(f"injected within {row.budget} tokens: {row.metric} {row.value:.3f} {within}")
     return "\n".join(lines)

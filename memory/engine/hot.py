@@ -146,7 +146,17 @@ class HotBank:
             previous=np.concatenate([previous, nobody]),
             next=np.concatenate([following, nobody]),
             archived=np.arange(len(items) + len(archive)) >= len(items),
+            vectors_of=lambda rows: self._some_vectors(alive, archive, rows),
         )
+
+    def _some_vectors(self, alive: Indices, archive: Sequence[Loaded], rows: Indices) -> Floats:
+        """The frozen vectors of some candidates, which are the slots `alive` and behind them the `archive`."""
+        out = np.empty((len(rows), self.width), dtype=np.float32)
+        held = rows < len(alive)
+        out[held] = self._vectors[alive[rows[held]]]
+        for place in np.flatnonzero(~held).tolist():
+            out[place] = archive[int(rows[place]) - len(alive)].vector
+        return out
 
     def _adapted_cosines(
         self, cue: Cue, alive: Indices, archive: Sequence[Loaded], by: VectorAdapter | None

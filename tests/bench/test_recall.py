@@ -168,6 +168,21 @@ def test_an_adapter_with_a_vector_part_is_measured_in_its_space_unless_it_is_of_
     assert found[frozen.encoder.space.revision] != plain
 
 
+def test_what_reaches_the_prompt_is_reported_by_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A question's two sides of evidence are told together with ten others: within 4 tokens one fits at most."""
+    monkeypatch.setattr(recall, "PROMPT_TOKENS", (1_000, 4))
+    open_floor = replace(prior(), floor=replace(prior().floor, threshold=-9.0))
+    rows = measure(replace(what_of(tmp_path, [facts()]), adapter=open_floor))
+    found = {(row.budget, row.metric): row.value for row in rows if row.level == "injected"}
+    assert {row.method for row in rows if row.level == "injected"} == {"agora"}
+    assert (found[1_000, "mean"], found[1_000, "all"], found[1_000, "memories"]) == (1.0, 1.0, 12.0)
+    assert 0 < found[4, "mean"] < 1
+    assert 0 < found[4, "memories"] <= 1
+    shut = replace(prior(), floor=replace(prior().floor, threshold=9.0))
+    rows = measure(replace(what_of(tmp_path, [facts()]), adapter=shut))
+    assert {row.value for row in rows if row.level == "injected"} == {0.0}
+
+
 # --- what may be trained on -----------------------------------------------------------------------------------------
 
 
@@ -240,7 +255,7 @@ def test_the_command_writes_the_table(own_file: Path, tmp_path: Path, capsys: py
     assert main([*words, "--json", str(tmp_path / "rows.json")]) == 0
     rows = json.loads((tmp_path / "rows.json").read_text())["rows"]
     assert {row["adapter"] for row in rows} == {"toy-7"}
-    assert {row["metric"] for row in rows} == {*METRICS, "tokens@10"}
+    assert {row["metric"] for row in rows if row["level"] != "injected"} == {*METRICS, "tokens@10"}
     assert {row["n"] for row in rows} == {6}
     assert "bm25" in capsys.readouterr().out
 

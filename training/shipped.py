@@ -6,7 +6,8 @@ The recall head learns from LongMemEval's training questions, told once as chats
 people had them, and so does the importance head of chats with an assistant; that of two people stays as it was set by
 hand. That of tool use would learn from tau-bench and ALFWorld, each the log of one domain, and so must prove itself: it
 is taken only if on each set a head trained on the other ranks at least as well as the one set by hand. Sessions that
-stand in LongMemEval's test haystacks are out.
+stand in LongMemEval's test haystacks are out. A vector adapter is trained only if asked for (`--rank 16`): it does not
+pay (docs/lab-log.md), and is not shipped.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from memory.engine.adapter_file import MANIFEST, SHIPPED, WEIGHTS, save_adapter
 from memory.engine.encoder import Encoder, SentenceEncoder
 from memory.engine.importance import ImportanceHead
 from memory.engine.prior import prior
+from memory.engine.vector_adapter import VectorAdapter
 from training.learner.banks import FilledBank, fill, pieces_of
 from training.learner.floor_training import fits_of_evidence, fits_of_foreign, fitted_floor
 from training.learner.formats import read_streams
@@ -35,6 +37,7 @@ from training.learner.importance_training import ranked, train_importance
 from training.learner.recall_examples import RecallExample, recall_examples
 from training.learner.recall_training import RecallTraining, fitted_temperature, train_recall
 from training.learner.streams import Stream
+from training.learner.vector_training import VectorTraining, learn_with_vectors
 from training.learner.vectors import DiskCachedEncoder
 
 HERE = Path(__file__).resolve().parent.parent
@@ -78,25 +81,32 @@ def read_sources(data: Path, without: Collection[str] = ()) -> Sources:
     return Sources(haystacks, tools, [file for _, file in kept.values()])
 
 
-def train(sources: Sources, encoder: Encoder, version: str = VERSION) -> Adapter:
-    """Train from the untrained prior; heads for which there are no data stay as they were set by hand."""
+def train(sources: Sources, encoder: Encoder, version: str = VERSION, rank: int = 0) -> Adapter:
+    """Train from the untrained prior; heads for which there are no data stay as they were set by hand.
+
+    With a `rank` a vector adapter too.
+    """
     torch.set_num_threads(1)
     torch.manual_seed(SEED)
     start = prior()
     importance, recall, floor = start.importance, start.recall, start.floor
+    vector = None
     banks = [_told(stream, encoder, start) for stream in sources.haystacks]
     if banks:
         importance = train_importance([importance_examples(bank) for bank in banks], importance, "user_assistant")
     importance = _tool_head(sources.tools, importance, encoder, start)
     if banks:
         now = replace(start, importance=importance)
-        examples: list[RecallExample] = []
-        for stream in (*sources.haystacks, *map(as_two_people, sources.haystacks[:TOLD_AS_TWO])):
-            examples += recall_examples(_told(stream, encoder, now), encoder)
+        twice = (*sources.haystacks, *map(as_two_people, sources.haystacks[:TOLD_AS_TWO]))
+        told = [_told(stream, encoder, now) for stream in twice]
+        if rank:
+            vector, examples = learn_with_vectors(told, encoder, VectorTraining(rank=rank, seed=SEED))
+        else:
+            examples = [one for bank in told for one in recall_examples(bank, encoder)]
         recall = train_recall(examples, recall, RecallTraining(seed=SEED))
-        temperature, floor = _calibrated(examples, banks, encoder, start)
+        temperature, floor = _calibrated(examples, banks, encoder, start, vector)
         recall = replace(recall, temperature=temperature)
-    return Adapter(version, importance, recall, floor)
+    return Adapter(version, importance, recall, floor, vector)
 
 
 def _tool_head(
@@ -122,8 +132,9 @@ def _told(stream: Stream, encoder: Encoder, adapter: Adapter) -> FilledBank:
 
 
 def _calibrated(
-    examples: Sequence[RecallExample], banks: Sequence[FilledBank], encoder: Encoder, start: Adapter
-) -> tuple[float, Floor]:
+    examples: Sequence[RecallExample], banks: Sequence[FilledBank], encoder: Encoder, start: Adapter,
+    by: VectorAdapter | None,
+) -> tuple[float, Floor]:  # fmt: skip
     """Temperature and floor, fitted on the haystacks that a second training has not seen.
 
     A question about one haystack is foreign to the bank of another.
@@ -138,7 +149,7 @@ def _calibrated(
         for bank in apart
         for other in apart
         if other is not bank
-        for fits in fits_of_foreign(bank, other.stream.questions, encoder, head, start.floor)
+        for fits in fits_of_foreign(bank, other.stream.questions, encoder, head, start.floor, by)
     ]
     floor = fitted_floor(list(fits_of_evidence(unseen, head, start.floor)), foreign, start.floor)
     return fitted_temperature(unseen, head), floor
@@ -150,6 +161,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, default=HERE.parent / "shared" / "data")
     parser.add_argument("--out", type=Path, help="folder of the adapter (that of the shipped one)")
     parser.add_argument("--without", nargs="*", default=[], choices=[*TRAINABLE, ""], metavar="SET")
+    parser.add_argument("--rank", type=int, default=0, help="train a vector adapter of that rank too, into bench/out")
     parser.add_argument("--vectors", type=Path, default=HERE / "bench" / "out" / "vectors", help="cache of vectors")
     arguments = parser.parse_args(argv)
     without = sorted(set(filter(None, arguments.without)))
@@ -158,9 +170,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"The training data are missing: {', '.join(missing)} below {arguments.data}. Name them with --data.")
         return 1
     version = VERSION + "".join(f"-without-{name}" for name in without)
-    out = arguments.out or (HERE / "bench" / "out" / version if without else SHIPPED)
+    version += f"-vectors-{arguments.rank}" if arguments.rank else ""
+    out = arguments.out or (SHIPPED if version == VERSION else HERE / "bench" / "out" / version)
     sources = read_sources(arguments.data, without)
-    adapter = train(sources, DiskCachedEncoder(SentenceEncoder(), arguments.vectors), version)
+    adapter = train(sources, DiskCachedEncoder(SentenceEncoder(), arguments.vectors), version, arguments.rank)
     save_adapter(adapter, out, _about(sources, without))
     size = sum((out / name).stat().st_size for name in (WEIGHTS, MANIFEST))
     print(f"{version}: {size:,} bytes in {out}")

@@ -13,7 +13,7 @@ import torch
 from memory.engine.adapter_file import MANIFEST, SHIPPED, WEIGHTS, load_adapter, read_manifest, save_adapter
 from memory.engine.prior import prior
 from memory.engine.types import Role
-from tests.toy import ToyEncoder, toy_encoder
+from tests.toy import WIDTH, ToyEncoder, toy_encoder
 from tests.training.learner.toy_streams import facts, stream
 from training import shipped
 from training.learner.formats import read_streams
@@ -78,9 +78,11 @@ def test_a_head_of_tool_use_that_nothing_shows_to_carry_over_is_not_taken(
     assert np.array_equal(head.weights, prior().importance.priors["tool_use"].weights)
 
 
-def test_training_twice_gives_the_same_bytes(quick: None, tmp_path: Path) -> None:
+@pytest.mark.parametrize("rank", [0, 2])
+def test_training_twice_gives_the_same_bytes(quick: None, tmp_path: Path, rank: int) -> None:
     for name in ("one", "again"):
-        save_adapter(train(Sources(haystacks(), tools(), []), toy_encoder()), tmp_path / name, {})
+        save_adapter(train(Sources(haystacks(), tools(), []), toy_encoder(), rank=rank), tmp_path / name, {})
+    assert (load_adapter(tmp_path / "one").vector is not None) == bool(rank)
     for file in (WEIGHTS, MANIFEST):
         assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "again" / file).read_bytes()
 
@@ -169,3 +171,9 @@ def test_the_main_command_writes_a_small_adapter(
     assert (manifest["questions"], manifest["dialogues"]) == (12, 6)
     assert load_adapter(out).version == "shipped-2-without-tau"
     assert sum(file.stat().st_size for file in out.iterdir()) <= shipped.MOST_BYTES
+    assert load_adapter(out).vector is None
+    assert main([*words, "--rank", "2"]) == 0
+    vector = load_adapter(out).vector
+    assert vector is not None
+    assert (vector.down.shape, vector.revision) == ((2, WIDTH), toy_encoder().space.revision)
+    assert load_adapter(out).version == read_manifest(out)["version"] == f"{shipped.VERSION}-without-tau-vectors-2"

@@ -16,6 +16,7 @@ from memory.engine import signals
 from memory.engine.adapter import Floor, RecallHead
 from memory.engine.encoder import Encoder
 from memory.engine.types import Floats
+from memory.engine.vector_adapter import VectorAdapter
 from training.learner.banks import FilledBank, cue_of, cue_terms
 from training.learner.recall_examples import RecallExample, mode_of
 from training.learner.recall_training import logits_of
@@ -47,14 +48,15 @@ def fits_of_evidence(examples: Sequence[RecallExample], head: RecallHead, floor:
 
 
 def fits_of_foreign(
-    bank: FilledBank, questions: Sequence[Question], encoder: Encoder, head: RecallHead, floor: Floor
-) -> Iterator[Floats]:
+    bank: FilledBank, questions: Sequence[Question], encoder: Encoder, head: RecallHead, floor: Floor,
+    by: VectorAdapter | None = None,
+) -> Iterator[Floats]:  # fmt: skip
     """For each cue about something that `bank` does not know, the fits of its first memories."""
     for question in questions:
         cue = cue_of(question, encoder)
         if mode_of(cue) == "unread":
             continue
-        values = signals.compute(cue, bank.hot.candidates(cue, cue_terms(cue))).values
+        values = signals.compute(cue, bank.hot.candidates(cue, cue_terms(cue), by=by)).values
         first = np.argsort(-(values @ head.weights(cue.asking)), kind="stable")[:FIRST]
         yield _fits(values[first], floor)
 

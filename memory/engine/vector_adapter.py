@@ -12,7 +12,7 @@ import numpy as np
 
 from memory.engine.types import Floats
 
-BLOCK = 2_048  # vectors a product: what is in between stays in a processor's cache
+BLOCK = 256  # vectors a product: what is in between stays in a processor's cache
 
 
 @dataclass(frozen=True, eq=False)

@@ -68,7 +68,9 @@ def run(arguments: Namespace) -> list[Row]:
 
 def measure(what: Measured, hidden: int = 0, rank: int = 0, diversity: float = 0.0) -> list[Row]:
     """The rows of all methods over what is measured."""
-    return rows_of(asked_of(what, hidden, rank, diversity), data=what.data, adapter=adapter_of(what, rank))
+    asked = asked_of(what, hidden, rank, diversity)
+    about = {"data": what.data, "adapter": adapter_of(what, rank)}
+    return injected_rows(asked, **about) + rows_of(asked, **about)
 
 
 def adapter_of(what: Measured, rank: int = 0) -> str:
@@ -200,12 +202,13 @@ def rows_of(asked: Sequence[Asked], **about: str) -> list[Row]:
                     mean_of(metric, [values[i] for i in rows], [groups[i] for i in rows], method=method, level=level,
                             unit="turns", category=category, **about)
                 )  # fmt: skip
-    return pooled + _injected_rows(asked, groups, **about) + by_category
+    return pooled + by_category
 
 
-def _injected_rows(asked: Sequence[Asked], groups: Sequence[str], **about: str) -> list[Row]:
+def injected_rows(asked: Sequence[Asked], **about: str) -> list[Row]:
     """How much of the evidence reaches the prompt within a budget in tokens, past the floor, in how many memories."""
     rows: list[Row] = []
+    groups = [one.example.group for one in asked]
     for tokens in asked[0].injected:
         there: dict[str, list[float]] = {"mean": [], "all": [], "memories": []}
         for one in asked:

@@ -242,7 +242,7 @@ def _recalled(told: Told, what: Measured, kept: set[int]) -> list[float]:
     if there:
         stream = replace(told.stream, questions=there)
         bank = fill(stream, left, what.adapter)
-        for example in recall_examples(bank, what.encoder):
+        for example in recall_examples(bank, what.encoder, what.adapter.in_space(what.encoder.space.revision).vector):
             sides_of: list[list[int]] = [[] for _ in bank.hot.memories()]
             place = {item.id: number for number, item in enumerate(bank.hot.memories())}
             for side, memories in enumerate(bank.memories_of):

@@ -38,7 +38,7 @@ class FilledBank:
 
     stream: Stream
     hot: HotBank
-    memories_of: Sequence[Sequence[UUID]]  # by side number, all pieces; a twin's is the memory that was told first
+    memories_of: Sequence[Sequence[UUID]]  # by side number, all pieces; what was merged: the merged one; a twin's is the memory that was told first
 
 
 def pieces_of(stream: Stream, encoder: Encoder) -> list[Piece]:
@@ -80,7 +80,7 @@ def fill(
         bank.tell(ReplayTurn(turn, ordinal, told[-1].new.at, None, [(piece.new, piece.context) for piece in told]))
     memories_of: list[list[UUID]] = [[] for _ in stream.sides]
     for piece in pieces:
-        memories_of[piece.side].append(bank.memory_of[piece.new.id])
+        memories_of[piece.side].append(bank.holding(piece.new.id) or bank.memory_of[piece.new.id])
     return FilledBank(stream, bank.hot, memories_of)
 
 

@@ -177,6 +177,7 @@ def _said(parts: Sequence[MemoryItem]) -> list[_Sentence]:
 
 def _told_once(said: Sequence[_Sentence], speakers: Sequence[str]) -> list[_Sentence]:
     """Without those that another one says too; of two that say the same the first stays."""
+
     def repeated(place: int) -> bool:
         one = said[place]
         return any(

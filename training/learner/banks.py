@@ -34,11 +34,11 @@ class Piece:
 
 @dataclass(frozen=True)
 class FilledBank:
-    """A bank that was told a whole stream, and which of its memories hold which side."""
+    """A bank that was told a whole stream, and which of its memories hold which side (merged ones, several)."""
 
     stream: Stream
     hot: HotBank
-    memories_of: Sequence[Sequence[UUID]]  # by side number, all pieces; what was merged: the merged one; a twin's is the memory that was told first
+    memories_of: Sequence[Sequence[UUID]]  # by side number, all pieces; a twin's is the memory that was told first
 
 
 def pieces_of(stream: Stream, encoder: Encoder) -> list[Piece]:

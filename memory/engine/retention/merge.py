@@ -24,7 +24,7 @@ class Merge(Wrapper):
     def __post_init__(self) -> None:
         check_range(self, "similarity", 0, 1)
         check_range(self, "most", 2, 20)
-        check_range(self, "share", 0.1, 0.9)
+        check_range(self, "share", 0.1, 1)
 
     @property
     def merging(self) -> Merging:

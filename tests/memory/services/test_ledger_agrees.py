@@ -27,7 +27,7 @@ TEXTS = [
     "東京に住んでいます",
 ]  # fmt: skip
 NAMES = [*POLICIES, "threshold(below=0.2)", "chains+floor(recent=2)+importance",
-         "merge(similarity=0.0,share=0.9)+fifo", "merge(similarity=0.0,most=2,share=0.9)+importance"]  # fmt: skip
+         "merge(similarity=0.0,share=1.0)+fifo", "merge(similarity=0.0,most=2,share=1.0)+importance"]  # fmt: skip
 VERBS: dict[str, Any] = {
     "pin": memories.pin, "unpin": memories.unpin, "forget": memories.forget, "unforget": memories.unforget,
     "restore": memories.restore, "erase": memories.erase,

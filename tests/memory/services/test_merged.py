@@ -17,7 +17,7 @@ from memory.services.replays import replay_conversation, replay_json
 from tests.memory.services.desk import Desk
 from tests.memory.test_tenancy import OWNED
 
-MERGE = "merge(similarity=0.2,most=2,share=0.9)+fifo"
+MERGE = "merge(similarity=0.2,most=2,share=1.0)+fifo"
 BEAGLE, CATS = "My dog Bruno is a brown beagle.", "Bruno the beagle is not fond of cats."
 TRAIN, BOAT = "The train to Porto was late.", "I sold my boat in Lisbon."
 BOTH = f"{BEAGLE} {CATS}"

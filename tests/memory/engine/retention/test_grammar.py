@@ -49,7 +49,7 @@ def test_a_policy_has_one_spelling_and_is_one_object(text: str, name: str) -> No
         ("decay(days=0)", "must be from"),
         ("merge(most=1)", "must be from 2 to 20"),
         ("merge(similarity=2)", "must be from 0 to 1"),
-        ("merge(share=1)", "must be from 0.1 to 0.9"),
+        ("merge(share=2)", "must be from 0.1 to 1"),
         ("chains(inner=fifo)", "has no “inner”"),
         ("floor(recent=6", "is no part"),
         ("chains+" * 40 + "fifo", "at most 120 characters"),

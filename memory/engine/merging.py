@@ -190,7 +190,7 @@ def _told_once(said: Sequence[_Sentence], speakers: Sequence[str]) -> list[_Sent
 
 def _worth(one: _Sentence, idf: Idf) -> float:
     """How rare its words are, by the root of its length, as under a token budget."""
-    return sum(idf(word) for word in set(one.words)) / max(1, count_tokens(one.text)) ** 0.5
+    return float(sum(idf(word) for word in set(one.words)) / max(1, count_tokens(one.text)) ** 0.5)
 
 
 def _written(chosen: Sequence[_Sentence], speakers: Sequence[str]) -> str:

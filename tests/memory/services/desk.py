@@ -9,6 +9,7 @@ from uuid import UUID
 from agora_web.accounts.models import User
 from memory.engine.bank import BankState, replay
 from memory.engine.hot import HotBank, check
+from memory.engine.lexical import terms
 from memory.engine.types import Recollection, State
 from memory.hot_banks import hot_banks, private_bank, read_events
 from memory.models import Bank, Conversation, Event, Memory, MemorySource, Posting, Recall, Turn, TurnState
@@ -183,6 +184,11 @@ def _merged_rightly(
             assert memory in told.marks[mark.into].parts
         if mark.parts:
             assert rows[memory].kind == "merged"
+            assert set(mark.parts) <= rows.keys()  # none is erased
+            said = {word for part in mark.parts for word in terms(f"{rows[part].speaker} {rows[part].text}")}
+            assert set(terms(rows[memory].text)) <= said
+            if mark.state is not State.FORGOTTEN:
+                assert not any(told.marks[part].state is State.FORGOTTEN for part in mark.parts)
             assert all(told.marks[part].into == memory for part in mark.parts)
             assert not any(told.marks[part].reason == "withdrawn" for part in mark.parts)
             assert sources.get(memory, set()) <= set().union(*(sources.get(part, set()) for part in mark.parts))

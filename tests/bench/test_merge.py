@@ -33,7 +33,7 @@ def rows(tmp_path: Path) -> dict[tuple[str, float, str, str], float]:
 
 
 def test_what_left_is_lost_and_what_was_merged_is_held(rows: dict[tuple[str, float, str, str], float]) -> None:
-    """Half of four memories are two: the shortest leaves first, then the oldest of two as long; or the dog is merged."""
+    """Half of four memories are two: the shortest leaves first, then the oldest of two as long, or is merged."""
     assert rows["turns", 0.5, PLAIN, "evidence_kept"] == 0.5
     assert rows["turns", 0.5, MERGE, "evidence_kept"] == 1.0
     assert rows["turns", 0.5, MERGE, "words_kept"] == 1.0

@@ -38,7 +38,7 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]
         ]  # fmt: skip
         widgets = {"persona": forms.Textarea(attrs={"rows": 5})}
         help_texts = {
-            "policy": _("What leaves first: %(policies)s; before it chains+ or floor+, as in %(example)s.")
+            "policy": _("What leaves first: %(policies)s; before it chains+, floor+ or merge+, as in %(example)s.")
             % {"policies": ", ".join(POLICIES), "example": "chains+floor(recent=6)+importance"},
             "persona": _("What the model is told about itself, before anything else."),
             "model": _("Empty: the first model that the server offers."),

@@ -49,7 +49,7 @@ class BankForm(forms.ModelForm):  # type: ignore[type-arg]
             "evict_at": _(
                 "Of the budget, from 0.5 to 1. Under 1 the rest stays free for what you restore or take back."
             ),
-            "policy": _("%(policies)s; before it chains+ or floor+, as in %(example)s.")
+            "policy": _("%(policies)s; before it chains+, floor+ or merge+, as in %(example)s.")
             % {"policies": ", ".join(POLICIES), "example": "chains+floor(recent=6)+importance"},
         }
         widgets = {

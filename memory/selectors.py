@@ -82,7 +82,7 @@ def memory_rows(ids: Collection[UUID]) -> dict[UUID, Memory]:
 
 def told_in(turns: Iterable[Turn]) -> dict[UUID, Rows]:
     """By turn: what it put into the bank (`written`, `merged`, `retold`), in order, still there or not."""
-    sources = MemorySource.objects.filter(turn__in=[turn.pk for turn in turns])
+    sources = MemorySource.objects.filter(turn__in=[turn.pk for turn in turns]).exclude(how="formed")
     sources = sources.select_related("memory").defer("memory__vector", "memory__features").order_by("-side", "piece")
     out: dict[UUID, Rows] = {}
     for source in sources:

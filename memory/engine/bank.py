@@ -23,9 +23,10 @@ class Kind(StrEnum):
     """What can happen to a bank."""
 
     CONFIGURED = "configured"  # data: memories, tokens, policy; evict_at, unit, kind, adapter where not the usual ones
-    WRITTEN = "written"  # data: tokens, importance, adapter, turn, side, piece, role, features (in thousandths)
+    WRITTEN = "written"  # data: tokens, importance, adapter, turn, side, piece, role, features (in thousandths); of a
+    # merged memory, in place of features: parts, and written (the number of its newest part)
     TOLD = "told"  # another source of a memory: data: turn, side, how ("retold", "merged"), cosine
-    EVICTED = "evicted"  # data: reason, policy, adapter, score, over, instead, budget
+    EVICTED = "evicted"  # data: reason, policy, adapter, score, over, instead, budget; into, where it was merged
     RESTORED = "restored"  # data: reason
     PINNED = "pinned"
     UNPINNED = "unpinned"
@@ -66,6 +67,8 @@ class Mark:
     strength: float = 1.0  # grows at each recall by tanh(t/2), t in the bank's unit of time
     role: str = ""
     features: tuple[int, ...] = ()  # in thousandths; gone with an erasure
+    parts: tuple[UUID, ...] = ()  # what it was merged of; gone with an erasure
+    into: UUID | None = None  # the merged memory, not erased, that holds words of this one
 
 
 class BankState:
@@ -123,11 +126,13 @@ def apply(state: BankState, event: BankEvent) -> BankState:
         _recalled(state, event)
     elif event.memory is not None:
         before = state.marks.get(event.memory)
-        after = _written(event) if event.kind is Kind.WRITTEN else _changed(before, event)
+        after = _written(state, event) if event.kind is Kind.WRITTEN else _changed(before, event)
         _count(state, before, -1)
         _count(state, after, +1)
         _measure(state, before, after)
         state.marks[event.memory] = after
+        if before is not None and before.parts and not after.parts:
+            _release(state, before.parts, event.memory)
     else:
         raise BankError(f"Event {event.seq} ({event.kind}) names no memory.")
     return state
@@ -158,11 +163,29 @@ def _measure(state: BankState, before: Mark | None, after: Mark) -> None:
         state.statistics.add(Role(before.role), before.features, -1)
 
 
-def _written(event: BankEvent) -> Mark:
+def _release(state: BankState, parts: Iterable[UUID], merged: UUID) -> None:
+    """A merged memory is gone: its parts may be merged anew."""
+    for part in parts:
+        if state.marks[part].into == merged:
+            state.marks[part] = replace(state.marks[part], into=None)
+
+
+def _written(state: BankState, event: BankEvent) -> Mark:
     data = event.data
-    return Mark(
-        State.HELD, data["tokens"], data["importance"], data["adapter"], event.seq, written_at=event.at,
-        role=data.get("role", ""), features=tuple(data.get("features", ())),
+    mark = Mark(
+        State.HELD, data["tokens"], data["importance"], data["adapter"], data.get("written", event.seq),
+        written_at=event.at, role=data.get("role", ""), features=tuple(data.get("features", ())),
+    )  # fmt: skip
+    if "parts" not in data:
+        return mark
+    ids = tuple(UUID(part) for part in data["parts"])
+    if not state.marks.keys() >= set(ids):
+        raise BankError(f"Event {event.seq} ({event.kind}) is about a memory that was never written.")
+    parts = [state.marks[part] for part in ids]
+    return replace(  # it is as old, and was recalled as often and as late, as the part that stands best
+        mark, parts=ids, written_at=max((part.written_at for part in parts if part.written_at), default=event.at),
+        recalls=max(part.recalls for part in parts), strength=max(part.strength for part in parts),
+        last_recalled=max((part.last_recalled for part in parts if part.last_recalled), default=None),
     )  # fmt: skip
 
 
@@ -174,7 +197,8 @@ def _changed(mark: Mark | None, event: BankEvent) -> Mark:
         case Kind.TOLD:
             return replace(mark, sources=mark.sources + 1)
         case Kind.EVICTED:
-            return replace(mark, state=State.ARCHIVED, reason=data["reason"], pinned=False)
+            into = UUID(data["into"]) if "into" in data else mark.into
+            return replace(mark, state=State.ARCHIVED, reason=data["reason"], pinned=False, into=into)
         case Kind.RESTORED:
             return replace(mark, state=State.HELD, reason="")
         case Kind.PINNED | Kind.UNPINNED:
@@ -184,9 +208,10 @@ def _changed(mark: Mark | None, event: BankEvent) -> Mark:
         case Kind.UNFORGOTTEN:
             to = State(data["to"])
             pinned = mark.pinned and to is State.HELD  # nothing in the archive is pinned
-            return replace(mark, state=to, before=None, reason=data.get("reason", mark.reason), pinned=pinned)
+            reason = "" if to is State.HELD else data.get("reason", mark.reason)
+            return replace(mark, state=to, before=None, reason=reason, pinned=pinned)
         case Kind.ERASED:
-            return replace(mark, state=State.ERASED, before=None, pinned=False, reason="", features=())
+            return replace(mark, state=State.ERASED, before=None, pinned=False, reason="", features=(), parts=())
         case Kind.RESCORED:
             return replace(mark, importance=data["importance"], adapter=data["adapter"])
         case _:

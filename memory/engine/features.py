@@ -64,6 +64,16 @@ def has_numbers(text: str) -> bool:
     return bool(_NUMBER.search(text))
 
 
+def is_small_talk(text: str) -> bool:
+    """Whether a text is nothing but courtesy."""
+    return bool(_SMALL_TALK.match(text))
+
+
+def has_code(text: str) -> bool:
+    """Whether a text holds a block of code."""
+    return "```" in text or "~~~" in text
+
+
 def identifiers(text: str) -> frozenset[str]:
     """Strings that name one thing: at least four characters with a digit among them, and e-mail addresses."""
     return frozenset(_IDENTIFIER.findall(text))

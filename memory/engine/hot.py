@@ -6,7 +6,7 @@ Recall over it is a few numpy operations; the ledger stays the truth, and `apply
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -84,9 +84,23 @@ class HotBank:
         """The hash of a held memory's content."""
         return self._content[self._slot[memory]]
 
-    def memories(self) -> Memories:
-        """All held memories with their columns, in the order of iteration: good until the bank changes."""
+    def vectors(self, memories: Sequence[UUID]) -> Floats:
+        """The vectors (K, E) of held memories."""
+        return self._vectors[[self._slot[memory] for memory in memories]]
+
+    def session_of(self, memory: UUID) -> list[MemoryItem]:
+        """The held memories of one's session in the order of its sides, itself among them."""
+        session = self._session[self._slot[memory]]
+        slots = np.flatnonzero(self._used & (self._session == session))
+        order = np.lexsort((self._columns["written"][slots], self._columns["piece"][slots],
+                            self._columns["position"][slots]))  # fmt: skip
+        return [item for slot in slots[order].tolist() if (item := self._items[slot]) is not None]
+
+    def memories(self, but: Collection[UUID] = ()) -> Memories:
+        """The held memories, less some, with their columns, in the order of iteration: good until the bank changes."""
         rows = self._arranged()[0]
+        if but:
+            rows = np.setdiff1d(rows, [self._slot[memory] for memory in but if memory in self._slot])
         return Memories(self._items, rows, Chosen(self._columns, rows))
 
     def vectors(self) -> Floats:

@@ -16,8 +16,9 @@ from memory.engine.bank import BankEvent, Kind
 from memory.engine.features import Context, features, negations
 from memory.engine.hot import HotBank
 from memory.engine.lexical import terms
-from memory.engine.retention import RetentionPolicy, choose_evictions
-from memory.engine.statistics import quantised
+from memory.engine.merging import Run, can_merge, item_of, run_round, side_of
+from memory.engine.retention import Eviction, RetentionPolicy, choose_evictions
+from memory.engine.statistics import STEP, quantised
 from memory.engine.text import count_tokens
 from memory.engine.types import Budget, Floats, MemoryItem, NewSide
 
@@ -41,6 +42,7 @@ class WritingPlan:
     events: list[BankEvent] = field(default_factory=list)
     writes: list[Write] = field(default_factory=list)
     sources: list[tuple[UUID, NewSide, str]] = field(default_factory=list)  # memory, side, how
+    merged: dict[UUID, tuple[UUID, ...]] = field(default_factory=dict)  # merged memory: its parts, whose sources it has
 
 
 class Planner:
@@ -109,23 +111,85 @@ class Planner:
         limit = state.limit
         held_tokens = state.held_tokens + sum(item.tokens for item in more.values())
         if state.held + len(more) > limit.memories or held_tokens > limit.tokens:
-            held = self._hot.memories().with_others(list(more.values()))
-            for eviction in choose_evictions(held, limit, self._policy, self._now):
+            for eviction in self._merge_and_choose(more, limit, out):
                 self._evicted(eviction.memory, "budget", eviction.score, eviction.over, eviction.instead, limit)
                 out.append(eviction.memory)
         return self._by_contents(out)
+
+    def _merge_and_choose(self, more: dict[UUID, MemoryItem], limit: Budget, out: list[UUID]) -> list[Eviction]:
+        """What has to leave once runs round it are merged, where the policy wants that. `more` gains what is merged,
+        `out` the parts."""
+        gone: list[UUID] = []
+        tried: set[UUID] = set()
+        while True:
+            held = self._hot.memories(gone).with_others(list(more.values()))
+            leaving = choose_evictions(held, limit, self._policy, self._now)
+            found = self._run_of(leaving, held, gone, tried) if self._policy.merging else None
+            if found is None:
+                out += gone
+                return leaving
+            one, run = found
+            merged = self._merged(run, one, limit)
+            more[merged.id] = merged
+            gone += [part.id for part in run.parts]
+
+    def _run_of(
+        self, leaving: Sequence[Eviction], held: Sequence[MemoryItem], gone: Sequence[UUID], tried: set[UUID]
+    ) -> tuple[Eviction, Run] | None:  # fmt: skip
+        """The first of those that are to leave round which there is a run, with it; those without are `tried`."""
+        merging = self._policy.merging
+        assert merging is not None
+        if not leaving:
+            return None
+        spared = {held[int(row)].id for row in np.flatnonzero(self._policy.spared(held, self._now))}
+        busy = {*gone, *(memory for memory, _, _ in self.plan.sources)}
+        marks = self._hot.state.marks
+
+        def allowed(item: MemoryItem) -> bool:
+            """What is whole in the bank since before this turn, and in no merged memory yet."""
+            return (
+                item.id not in spared and item.id not in busy and marks[item.id].into is None and can_merge(item)
+            )  # fmt: skip
+
+        for one in leaving:
+            memory = self._hot.get(one.memory)
+            if one.memory in tried or memory is None:
+                continue
+            run = run_round(memory, self._hot, merging, allowed)
+            if run is not None:
+                return one, run
+            tried.add(one.memory)
+        return None
+
+    def _merged(self, run: Run, eviction: Eviction, limit: Budget) -> MemoryItem:
+        """Plan a merged memory and the leaving of its parts."""
+        parts = [part.id for part in run.parts]
+        side = side_of(run, self._hot.vectors(parts), self._first + len(self.plan.events))
+        item = item_of(run, side)
+        mark = self._hot.state.marks[run.best.id]
+        self.event(
+            Kind.WRITTEN, item.id, tokens=item.tokens, importance=item.importance, adapter=mark.adapter,
+            turn=str(side.turn), side=side.side.value, piece=side.piece, role=side.role.value,
+            parts=[str(part) for part in parts], written=item.written,
+        )  # fmt: skip
+        for part in run.parts:
+            self._evicted(part.id, "merged", part.importance, eviction.over, None, limit, into=str(item.id))
+        values = np.asarray(mark.features, dtype=np.float32) * np.float32(STEP)
+        self.plan.writes.append(Write(item, side, values, terms(side.text)))
+        self.plan.merged[item.id] = tuple(parts)
+        return item
 
     def _refused(self, written: Sequence[MemoryItem]) -> list[MemoryItem]:
         refused = self._policy.refused(written) if written else ()
         return [item for item, no in zip(written, refused, strict=True) if no]
 
     def _evicted(
-        self, memory: UUID, reason: str, score: float, over: str, instead: UUID | None, limit: Budget
+        self, memory: UUID, reason: str, score: float, over: str, instead: UUID | None, limit: Budget, **more: str
     ) -> None:  # fmt: skip
         self.event(
             Kind.EVICTED, memory, reason=reason, policy=self._policy.name, adapter=self._adapter.version,
             score=round(score, 6), over=over, instead=str(instead) if instead else None,
-            budget=[limit.memories, limit.tokens],
+            budget=[limit.memories, limit.tokens], **more,
         )  # fmt: skip
 
     def _by_contents(self, memories: Sequence[UUID]) -> dict[bytes, MemoryItem]:
@@ -134,7 +198,7 @@ class Planner:
         gone: dict[bytes, MemoryItem] = {}
         for memory in memories:
             item = planned.get(memory) or self._hot.get(memory)
-            if item is not None:
+            if item is not None and memory not in self.plan.merged:  # nobody tells a merged memory again
                 gone[content_of.get(memory) or self._hot.content(memory)] = item
         return gone
 

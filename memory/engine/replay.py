@@ -55,6 +55,7 @@ class Replayed:
     kept: list[MemoryItem] = field(default_factory=list)
     written: int = 0
     evicted: int = 0
+    merged: int = 0  # of the written, those that are parts of merged memories and no longer held by themselves
     recalled: int = 0  # memories that the unbounded bank recalled, over all turns
     misses: list[Miss] = field(default_factory=list)
 
@@ -83,8 +84,21 @@ class PrivateBank:
 
     def holds(self, side: UUID) -> bool:
         """Whether what was told in that side is in the bank."""
+        return self.holding(side) is not None
+
+    def holding(self, side: UUID) -> UUID | None:
+        """The held memory that has what was told in that side: its own, or one that it was merged into."""
         memory = self.memory_of.get(side)
-        return memory is not None and self.hot.get(memory) is not None
+        if memory is None:
+            return None
+        merged = self.hot.state.marks[memory].into
+        return next((one for one in (memory, merged) if one is not None and self.hot.get(one) is not None), None)
+
+    def left_at(self, side: UUID) -> int:
+        """Ordinal of the turn at which what was told in that side left the bank last, 0 for never."""
+        memory = self.memory_of[side]
+        merged = self.hot.state.marks[memory].into
+        return max(self.left.get(memory, 0), self.left.get(merged, 0) if merged else 0)
 
     def tell(self, turn: ReplayTurn) -> None:
         """Remember a turn, and evict what then is too much."""
@@ -100,7 +114,8 @@ class PrivateBank:
         self._archived = {
             content: item for content, item in (self._archived | gone).items() if marks[item.id].state is State.ARCHIVED
         }
-        self.left |= {item.id: turn.ordinal for item in gone.values()}
+        gone_now = (event.memory for event in planner.plan.events if event.kind is Kind.EVICTED and event.memory)
+        self.left |= dict.fromkeys(gone_now, turn.ordinal)
 
     def recall(self, cue: Cue, limits: RecallLimits) -> list[Recollected]:
         """What the cue recalls, best first; the bank notes it, as policies that look at use need."""
@@ -136,8 +151,10 @@ def replay_turns(
     for bank, report in zip(banks, reports, strict=True):
         report.kept = sorted(bank.hot, key=lambda memory: memory.written)
         marks = bank.hot.state.marks.values()
-        report.written = len(marks)
-        report.evicted = sum(mark.state is State.ARCHIVED for mark in marks)
+        archived = [mark for mark in marks if mark.state is State.ARCHIVED]
+        report.written = sum(not mark.parts for mark in marks)
+        report.merged = sum(mark.reason == "merged" for mark in archived)
+        report.evicted = len(archived) - report.merged
     return reports
 
 
@@ -153,6 +170,6 @@ def _missed(turn: ReplayTurn, wanted: Sequence[Recollected], everything: Private
     for row in wanted:
         sides = told[row.item.id]
         if not any(map(bank.holds, sides)):
-            left = max(bank.left.get(bank.memory_of[side], 0) for side in sides)
+            left = max(map(bank.left_at, sides))
             out.append(Miss(turn.ordinal, row.item, row.fit, row.weight, left))
     return out

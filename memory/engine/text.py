@@ -98,6 +98,11 @@ def split_side(text: str, window: int = WINDOW_TOKENS) -> list[str]:
     return [piece.strip() for piece in pieces if piece.strip()]
 
 
+def sentences(text: str) -> list[str]:
+    """The sentences and lines of a prose text, stripped; empty ones are left out."""
+    return [found for piece in _pieces_of(text, _SENTENCE_END, len(text)) if (found := piece.strip())]
+
+
 def _parts(text: str, window: int) -> list[str]:
     """Code blocks whole where they fit, else lines; prose as sentences; what is still too long as words."""
     parts: list[str] = []

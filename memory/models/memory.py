@@ -75,7 +75,9 @@ class MemorySource(models.Model):
     turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="sources")
     side = models.CharField(max_length=12)
     piece = models.PositiveIntegerField(default=0)
-    how = models.CharField(max_length=10)  # "written", "retold" or "merged"
+    how = models.CharField(
+        max_length=10
+    )  # "written", "retold", "merged" with a near-duplicate, or "formed" of its parts
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["memory", "turn", "side", "piece"], name="told_once_a_side")]

@@ -16,8 +16,8 @@ from memory.engine.bank import DAY, BankState, Kind
 from memory.engine.retention import policy_named
 from memory.engine.types import BankError, Budget
 from memory.models import LEAST_EVICT_AT, Bank, EncoderSpace
+from memory.services.evictions import evict_to_budget
 from memory.services.ledger import LedgerWriter, writing
-from memory.services.memories import evict_to_budget
 
 
 class BankRefused(BankError):

@@ -15,7 +15,9 @@ from memory.engine.types import State
 from memory.models import Conversation, Memory, MemorySource, Recall
 from memory.services.jobs import enqueue
 from memory.services.ledger import writing
-from memory.services.memories import bring_back, scrub
+from memory.services.memories import bring_back
+from memory.services.merged import take_apart
+from memory.services.scrubbing import scrub
 from memory.services.turns import TITLE_CHARACTERS, NotFound, lock_conversation
 
 TITLE_GRAPHEMES = 120
@@ -49,6 +51,8 @@ def forget_conversation(conversation_id: UUID, *, keep_memories: bool, now: date
             for memory in _told_only_here(conversation_id, State.HELD, State.ARCHIVED):
                 before = writer.hot.state.marks[memory].state
                 writer.add(Kind.FORGOTTEN, memory, now, until=until.isoformat(), before=before.value)
+            told_here = MemorySource.objects.filter(turn__conversation=conversation_id)
+            take_apart(writer, set(told_here.values_list("memory", flat=True)), now)
         enqueue("memory.erase_conversation", str(conversation_id), owner_id=conversation.owner_id, run_after=until)
     return until
 
@@ -81,6 +85,7 @@ def erase_conversation(conversation_id: UUID, *, now: datetime) -> bool:
             for memory in gone:
                 writer.add(Kind.ERASED, memory, now)
             scrub(gone)
+            take_apart(writer, gone, now)
         Recall.objects.filter(turn__conversation=conversation_id).delete()
         conversation.delete()
     return True

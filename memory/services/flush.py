@@ -123,7 +123,7 @@ _MEMORY = {
     "conversation_id": "uuid", "turn_id": "uuid", "side": "varchar", "place_conversation": "uuid", "session": "int",
     "position": "int", "piece": "int", "tokens": "int", "importance": "float8", "features": "jsonb",
     "adapter": "varchar", "pinned": "bool", "written_seq": "bigint", "written_at": "timestamptz",
-    "archived_at": "timestamptz", "archive_reason": "varchar",
+    "archived_at": "timestamptz", "archive_reason": "varchar", "kind": "varchar",
 }  # fmt: skip
 _EVENT = {
     "seq": "bigint", "kind": "varchar", "memory": "uuid", "turn": "uuid", "at": "timestamptz", "data": "jsonb",
@@ -148,9 +148,9 @@ def _names(fields: Mapping[str, str], of: str = "") -> str:
 _PARTS: dict[str, str] = {
     "archived": "UPDATE memory_memory SET state = 'archived', archived_at = %s::timestamptz, archive_reason = %s, "
     "pinned = false WHERE id = ANY(%s::uuid[])",
-    "memories": "INSERT INTO memory_memory (owner_id, bank_id, space_id, vector, content, kind, before, "
+    "memories": "INSERT INTO memory_memory (owner_id, bank_id, space_id, vector, content, before, "
     f"{_names(_MEMORY)}) SELECT %s, %s, %s, (%s::real[])[n.number * %s + 1 : (n.number + 1) * %s]::vector, "
-    f"decode(n.content, 'hex'), 'side', '', {_names(_MEMORY, 'n.')} "
+    f"decode(n.content, 'hex'), '', {_names(_MEMORY, 'n.')} "
     f"FROM {_given(_MEMORY, number='int', content='text')}",
     "events": f"INSERT INTO memory_event (owner_id, bank_id, {_names(_EVENT)}) "
     f"SELECT %s, %s, {_names(_EVENT, 'n.')} FROM {_given(_EVENT)}",

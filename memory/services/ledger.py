@@ -17,7 +17,7 @@ from memory.engine.lexical import terms
 from memory.engine.remember import Write, WritingPlan
 from memory.engine.types import BankError, Recollection, State
 from memory.hot_banks import AfterCommit, hot_banks, load, private_bank
-from memory.models import Bank, Memory, Recall
+from memory.models import Bank, Memory, MemorySource, Recall
 from memory.services.flush import Flush, Record, Used, rescore
 from memory.services.statements import archived_twins, insert_trace, lock_bank
 
@@ -53,6 +53,18 @@ class LedgerWriter:
         self._record(event, turn)
         return event
 
+    def left(self) -> set[UUID]:
+        """Memories that events of this transaction took out of the bank, and none brought back."""
+        out: set[UUID] = set()
+        for event in self.events:
+            if event.memory is None:
+                continue
+            if event.kind in (Kind.EVICTED, Kind.FORGOTTEN, Kind.ERASED):
+                out.add(event.memory)
+            elif event.kind is Kind.RESTORED or event.data.get("to") == State.HELD:
+                out.discard(event.memory)
+        return out
+
     def take(self, plan: WritingPlan, turn: UUID) -> None:
         """Record the plan of one turn. A private bank runs ahead at once; the shared one waits for the commit."""
         for write in plan.writes:
@@ -64,11 +76,24 @@ class LedgerWriter:
             self._sources.append(
                 {"memory_id": memory, "turn_id": side.turn, "side": side.side, "piece": side.piece, "how": how}
             )
+        for merged, parts in plan.merged.items():
+            self._take_over(merged, parts)
         if self._private:
             restored = {event.memory for event in plan.events if event.kind is Kind.RESTORED and event.memory}
             if back := {memory for memory in restored if memory not in self._loaded}:
                 self._loaded |= load(back)
             self.hot.apply(plan.events, self._loaded)
+
+    def _take_over(self, merged: UUID, parts: Sequence[UUID]) -> None:
+        """A merged memory has all sources of its parts, and the conversation and turn that its first part has now."""
+        named = ("turn_id", "side", "piece")
+        told = list(MemorySource.objects.filter(memory__in=parts).values(*named))
+        told += [{name: source[name] for name in named} for source in self._sources if source["memory_id"] in parts]
+        for turn, side, piece in sorted({tuple(one.values()) for one in told}, key=str):
+            self._sources.append({"memory_id": merged, "turn_id": turn, "side": side, "piece": piece, "how": "formed"})
+        where = ("conversation_id", "turn_id")
+        row = self._new.get(parts[0]) or Memory.objects.filter(pk=parts[0]).values(*where).get()
+        self._new[merged] |= {name: row[name] for name in where}
 
     def flush(self) -> None:
         """Write everything; after the commit the shared hot bank follows."""
@@ -127,7 +152,7 @@ class LedgerWriter:
             "side": item.side, "place_conversation": item.place.conversation, "session": item.place.session,
             "position": item.place.position, "piece": item.piece, "tokens": item.tokens,
             "importance": item.importance, "features": [round(x, 5) for x in write.features.tolist()],
-            "pinned": False, "archived_at": None, "archive_reason": "",
+            "pinned": False, "archived_at": None, "archive_reason": "", "kind": item.kind,
         }  # fmt: skip
 
     def _event_row(self, event: BankEvent) -> dict[str, Any]:
@@ -181,7 +206,8 @@ def table_change(event: BankEvent) -> dict[str, Any]:
     data = event.data
     match event.kind:
         case Kind.WRITTEN:
-            return {"state": State.HELD, "adapter": data["adapter"], "written_seq": event.seq, "written_at": event.at}
+            written = data.get("written", event.seq)
+            return {"state": State.HELD, "adapter": data["adapter"], "written_seq": written, "written_at": event.at}
         case Kind.EVICTED:
             return {
                 "state": State.ARCHIVED, "archived_at": event.at, "archive_reason": data["reason"], "pinned": False,
@@ -197,6 +223,8 @@ def table_change(event: BankEvent) -> dict[str, Any]:
             fields: dict[str, Any] = {"state": State(data["to"]), "forgotten_until": None, "before": ""}
             if data["to"] == State.ARCHIVED:
                 fields["pinned"] = False
+            else:
+                fields |= {"archived_at": None, "archive_reason": ""}
             if "reason" in data:  # it was in the bank and goes to the archive
                 fields |= {"archived_at": event.at, "archive_reason": data["reason"]}
             return fields

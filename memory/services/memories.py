@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.conf import settings
-from django.db import connection, transaction
-from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from memory.encoding import encoder
-from memory.engine.bank import Kind, as_marked
-from memory.engine.retention import choose_evictions, policy_named
-from memory.engine.types import BankError, Budget, State
-from memory.hot_banks import memory_item
-from memory.models import Memory, MemorySource, Recall, Turn
+from memory.engine.bank import Kind
+from memory.engine.types import BankError, State
+from memory.models import Memory, MemorySource, Turn
+from memory.services.evictions import evict_for, evict_to_budget
 from memory.services.jobs import enqueue
 from memory.services.ledger import LedgerWriter, writing
+from memory.services.merged import parts_with, stands, take_apart
+from memory.services.scrubbing import scrub
 from memory.services.turns import NotFound
-from memory.traces import TRACE_FIELDS, forget_rows
 
 PINNED_SHARE = 0.8  # of a budget: the rest stays free for what is new
 
@@ -81,11 +77,17 @@ def unpin(memory_id: UUID, *, now: datetime) -> None:
 
 
 def forget(memory_id: UUID, *, now: datetime) -> datetime:
-    """Hide a memory everywhere at once and have it erased when the undo window closes. Returns when that is."""
+    """Hide a memory everywhere at once and have it erased when the undo window closes. Returns when that is.
+
+    With a merged memory its parts go. One that holds words of this memory is erased at once, and not brought back.
+    """
     until = now + timedelta(minutes=settings.UNDO_MINUTES)
     with changing(memory_id, State.HELD, State.ARCHIVED) as (writer, memory):
-        writer.add(Kind.FORGOTTEN, memory_id, now, until=until.isoformat(), before=memory.state)
-        enqueue("memory.erase", str(memory_id), owner_id=memory.owner_id, run_after=until)
+        for one in (memory_id, *parts_with(writer, memory_id)):
+            before = writer.hot.state.marks[one].state.value
+            writer.add(Kind.FORGOTTEN, one, now, until=until.isoformat(), before=before)
+            enqueue("memory.erase", str(one), owner_id=memory.owner_id, run_after=until)
+        take_apart(writer, [memory_id], now)
     return until
 
 
@@ -95,16 +97,22 @@ def unforget(memory_id: UUID, *, now: datetime) -> None:
     When the same words were told again meanwhile, it returns to the archive: one bank holds a memory once.
     """
     with changing(memory_id, State.FORGOTTEN) as (writer, memory):
-        bring_back(writer, [memory], now)
+        forgotten = Memory.objects.filter(pk__in=parts_with(writer, memory_id), state=State.FORGOTTEN)
+        bring_back(writer, [memory, *forgotten.defer("vector", "features").order_by("written_seq")], now)
 
 
 def bring_back(writer: LedgerWriter, memories: Sequence[Memory], now: datetime) -> None:
     """Undo forgetting several memories of one bank. Undo is never refused: a pin for which there is no room any more
-    is lifted, and what no longer fits goes to the archive."""
+    is lifted, and what no longer fits goes to the archive. A part whose merged memory is gone comes into the bank."""
     held: list[Memory] = []
     pinned: list[Memory] = []
+    together = {memory.pk for memory in memories}
+    marks = writer.hot.state.marks
     for memory in memories:
         back = State(memory.before or State.HELD)
+        mark = marks[memory.pk]
+        if mark.reason == "merged" and mark.into not in together and not stands(writer, memory.pk):
+            back = State.HELD
         if back is State.HELD and bytes(memory.content) in writer.hot.by_content:
             writer.add(Kind.UNFORGOTTEN, memory.pk, now, to=State.ARCHIVED.value, reason="twin")
             continue
@@ -133,38 +141,19 @@ def restore(memory_id: UUID, *, now: datetime) -> None:
 def erase(memory_id: UUID, *, now: datetime) -> bool:
     """Erase a memory for good: row, sources, terms, vector, and its rows in traces. False when it was gone already.
 
-    The words of the conversation itself stay until the conversation is erased.
+    With a merged memory its parts go, and with a part what it was merged into. The words of the conversation itself
+    stay until the conversation is erased.
     """
     try:
         with changing(memory_id, State.HELD, State.ARCHIVED, State.FORGOTTEN) as (writer, _memory):
-            writer.add(Kind.ERASED, memory_id, now)
-            scrub([memory_id])
+            gone = [memory_id, *parts_with(writer, memory_id)]
+            for one in gone:
+                writer.add(Kind.ERASED, one, now)
+            scrub(gone)
+            take_apart(writer, gone, now)
     except NotFound:
         return False
     return True
-
-
-def scrub(memories: Sequence[UUID]) -> None:
-    """Take memories out of every table but the ledger, which keeps ids and numbers, and of these none of the text's."""
-    names, gone = {str(memory) for memory in memories}, set(memories)
-    for trace in Recall.objects.filter(_names_any(memories)):
-        forget_rows(trace, gone)
-        trace.regretted = [row for row in trace.regretted if row["memory"] not in names]
-        trace.save(update_fields=[*TRACE_FIELDS, "regretted"])
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE memory_event SET data = data - 'features' WHERE memory = ANY(%s) AND kind = %s",
-            [list(memories), Kind.WRITTEN.value],
-        )
-    Memory.objects.filter(pk__in=memories).delete()
-    transaction.on_commit(encoder().clear)
-
-
-def _names_any(memories: Sequence[UUID]) -> Q:
-    condition = Q(memories__overlap=list(memories))
-    for memory in memories:
-        condition |= Q(regretted__contains=[{"memory": str(memory)}])
-    return condition
 
 
 def withdraw_turns(bank_id: UUID, turns: Sequence[UUID], *, now: datetime) -> None:
@@ -184,29 +173,11 @@ def take_back(bank_id: UUID, sources: Mapping[UUID, UUID], *, now: datetime) -> 
 
 def _withdraw_untold(writer: LedgerWriter, memories: set[UUID], now: datetime, *, but: Sequence[UUID] = ()) -> None:
     """Archive those of `memories` that no turn of a present branch told, the turns `but` aside. No recall finds a
-    withdrawn memory; one that was evicted before is marked so too."""
+    withdrawn memory; one that was evicted before is marked so too. What holds words of any of them is taken apart."""
     told = MemorySource.objects.filter(memory__in=memories, turn__replaced_at=None).exclude(turn__in=but)
-    budget = writer.hot.state.budget
-    for memory in sorted(memories - set(told.values_list("memory", flat=True)), key=str):
-        mark = writer.hot.state.marks[memory]
-        if mark.state in (State.HELD, State.ARCHIVED) and mark.reason != "withdrawn":
-            writer.add(
-                Kind.EVICTED, memory, now, reason="withdrawn", policy="", adapter=mark.adapter, score=mark.importance,
-                over="", instead=None, budget=[budget.memories, budget.tokens],
-            )  # fmt: skip
-
-
-def evict_to_budget(
-    writer: LedgerWriter, back: Sequence[Memory], now: datetime, *, spare: Collection[UUID] = (),
-    budget: Budget | None = None, policy: str = "",
-) -> None:  # fmt: skip
-    """Evict what no longer fits the whole budget, after memories came `back` (of which `spare` stay), or a new one."""
-    state = writer.hot.state
-    budget, ranking = budget or state.budget, policy_named(policy or state.policy)
-    returned = [replace(as_marked(memory_item(row), state.marks[row.pk]), pinned=row.pk in spare) for row in back]
-    for eviction in choose_evictions([*writer.hot, *returned], budget, ranking, now):
-        writer.add(
-            Kind.EVICTED, eviction.memory, now, reason="budget", policy=ranking.name,
-            adapter=state.marks[eviction.memory].adapter, score=round(eviction.score, 6), over=eviction.over,
-            instead=str(eviction.instead) if eviction.instead else None, budget=[budget.memories, budget.tokens],
-        )  # fmt: skip
+    marks = writer.hot.state.marks
+    merged = {memory for memory in memories if marks[memory].parts}
+    for memory in sorted(memories - merged - set(told.values_list("memory", flat=True)), key=str):
+        if marks[memory].state in (State.HELD, State.ARCHIVED) and marks[memory].reason != "withdrawn":
+            evict_for(writer, memory, "withdrawn", now)
+    take_apart(writer, memories, now)

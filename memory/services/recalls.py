@@ -31,6 +31,7 @@ from memory.traces import packed
 SHORT_CUE_WORDS = 5
 ARCHIVE_CANDIDATES = 24  # by vector, and as many by words
 CUE_TERMS = 256
+UNFOUND = ("withdrawn", "merged")  # reasons why no cue finds an archived memory
 
 
 @dataclass(frozen=True)
@@ -125,8 +126,9 @@ def regretted_by(trace: Recall) -> list[dict[str, Any]]:
 
 
 def archive_candidates(bank: Bank, hot: HotBank, cue: Cue, words: Sequence[str]) -> list[Loaded]:
-    """The archived memories nearest to the cue by vector and by words; withdrawn ones never."""
-    archived = Memory.objects.filter(bank=bank, state=State.ARCHIVED).exclude(archive_reason="withdrawn")
+    """The archived memories nearest to the cue by vector and by words; withdrawn ones never, and what was merged by
+    what it was merged into."""
+    archived = Memory.objects.filter(bank=bank, state=State.ARCHIVED).exclude(archive_reason__in=UNFOUND)
     by_words = _archived_by_words(bank, {word: hot.index.idf(word) for word in words})
     vector = "[" + ",".join(f"{x:.6g}" for x in cue.vector) + "]"
     by_vector = list(

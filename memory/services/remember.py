@@ -191,7 +191,8 @@ def _new_side(turn: Turn, piece: _Piece, vectors: Mapping[tuple[UUID, Side, int]
 def _no_longer_said(turn: Turn, pieces: Sequence[_Piece]) -> dict[UUID, UUID]:
     """Sources of this turn (with their memories) whose words are not among its `pieces`."""
     said = {(piece.side.value, piece.number): piece.text for piece in pieces}
-    rows = MemorySource.objects.filter(turn=turn.pk).values_list("pk", "memory", "side", "piece", "memory__text")
+    told = MemorySource.objects.filter(turn=turn.pk).exclude(how="formed")  # a merged memory goes with its parts
+    rows = told.values_list("pk", "memory", "side", "piece", "memory__text")
     return {
         source: memory
         for source, memory, side, number, text in rows

@@ -123,6 +123,7 @@ def _policy_json(report: Replayed, ordinals: Mapping[UUID, int]) -> dict[str, An
         "tokens": report.tokens,
         "written": report.written,
         "evicted": report.evicted,
+        "merged": report.merged,
         "recalled": report.recalled,
         "missed": len(report.misses),
         "kept": [_memory_json(memory, ordinals) for memory in report.kept],
@@ -141,5 +142,5 @@ def _memory_json(memory: MemoryItem, ordinals: Mapping[UUID, int]) -> dict[str, 
     return {
         "memory": str(memory.id), "turn": str(memory.turn), "ordinal": ordinals.get(memory.turn),
         "side": memory.side.value, "piece": memory.piece, "text": memory.text, "tokens": memory.tokens,
-        "importance": round(memory.importance, 4),
+        "importance": round(memory.importance, 4), "kind": memory.kind,
     }  # fmt: skip

@@ -34,7 +34,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class FilledBank:
-    """A bank that was told a whole stream, and which of its memories hold which side."""
+    """A bank that was told a whole stream, and which of its memories hold which side (merged ones, several)."""
 
     stream: Stream
     hot: HotBank
@@ -80,7 +80,7 @@ def fill(
         bank.tell(ReplayTurn(turn, ordinal, told[-1].new.at, None, [(piece.new, piece.context) for piece in told]))
     memories_of: list[list[UUID]] = [[] for _ in stream.sides]
     for piece in pieces:
-        memories_of[piece.side].append(bank.memory_of[piece.new.id])
+        memories_of[piece.side].append(bank.holding(piece.new.id) or bank.memory_of[piece.new.id])
     return FilledBank(stream, bank.hot, memories_of)
 
 

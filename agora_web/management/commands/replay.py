@@ -58,11 +58,11 @@ def _owner_of(conversation: UUID) -> UUID | None:
 def _as_text(replay: Replay) -> str:
     budget = replay.budget
     lines = [f"{replay.turns} turns, a budget of {budget.memories} memories and {budget.tokens} tokens", ""]
-    lines += [f"{'policy':<44} {'held':>6} {'tokens':>8} {'evicted':>8} {'recalled':>9} {'missed':>7}"]
+    lines += [f"{'policy':<44} {'held':>6} {'tokens':>8} {'evicted':>8} {'merged':>7} {'recalled':>9} {'missed':>7}"]
     for report in replay.policies:
         lines.append(
             f"{report.policy.name:<44} {len(report.kept):>6} {report.tokens:>8} {report.evicted:>8} "
-            f"{report.recalled:>9} {len(report.misses):>7}"
+            f"{report.merged:>7} {report.recalled:>9} {len(report.misses):>7}"
         )
     for report in replay.policies:
         lines += ["", f"{report.policy.name} keeps:"]

@@ -20,6 +20,7 @@ from memory.engine.retention.latest import Latest
 from memory.engine.retention.lfu import Lfu
 from memory.engine.retention.longest import Longest
 from memory.engine.retention.lru import Lru
+from memory.engine.retention.merge import Merge
 from memory.engine.retention.policy import PolicyError, RetentionPolicy, parameters
 from memory.engine.retention.random import Random
 from memory.engine.retention.threshold import Threshold
@@ -28,7 +29,7 @@ RANKING: dict[str, type[RetentionPolicy]] = {
     policy.kind: policy for policy in (Fifo, Random, Lru, Lfu, Longest, Importance, Threshold, Decay, Latest)
 }
 # The outermost first: chains has to see the floor, or a turn could leave with one of its sides on it.
-WRAPPING: dict[str, type[Any]] = {"chains": Chains, "floor": Floor}
+WRAPPING: dict[str, type[Any]] = {"chains": Chains, "floor": Floor, "merge": Merge}
 NAME_LENGTH = 120
 
 _PART = regex.compile(r"\s*([a-z]+)\s*(?:\(([^()]*)\))?\s*")

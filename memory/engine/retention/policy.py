@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import Field, fields
+from dataclasses import Field, dataclass, fields
 from datetime import datetime
 from typing import Any, ClassVar, Protocol
 
@@ -18,6 +18,15 @@ Flags = npt.NDArray[np.bool_]
 
 class PolicyError(BankError):
     """A policy that nobody knows, or a parameter that it does not have; the sentence says what there is."""
+
+
+@dataclass(frozen=True)
+class Merging:
+    """How runs about one thing are merged before single memories leave."""
+
+    similarity: float  # cosine of each pair of a run, at least
+    most: int  # memories of a run
+    share: float  # of a run's tokens that may be left
 
 
 class RetentionPolicy(Protocol):
@@ -48,6 +57,11 @@ class RetentionPolicy(Protocol):
     def unit(self) -> float:
         """The unit of time in which recalls consolidate a memory, in seconds."""
         return DAY
+
+    @property
+    def merging(self) -> Merging | None:
+        """How what would leave is merged with its neighbours; None where it is not."""
+        return None
 
     def rank(self, memories: Sequence[MemoryItem], now: datetime) -> Floats:
         """Rank (N,) memories as seen at `now`."""
@@ -82,6 +96,10 @@ class Wrapper(RetentionPolicy, Protocol):
     @property
     def unit(self) -> float:
         return self.inner.unit
+
+    @property
+    def merging(self) -> Merging | None:
+        return self.inner.merging
 
     def rank(self, memories: Sequence[MemoryItem], now: datetime) -> Floats:
         return self.inner.rank(memories, now)

@@ -18,7 +18,7 @@ from memory.engine.types import BankError, Budget, MemoryItem, Place, Role, Side
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 POLICIES = [
     "importance", "fifo", "lru", "lfu", "longest", "random(seed=7)", "decay(days=2)", "threshold(below=0.2)",
-    "chains+importance", "floor(recent=2)+fifo", "chains+floor(recent=6)+importance",
+    "chains+importance", "floor(recent=2)+fifo", "chains+floor(recent=6)+importance", "merge+importance",
 ]  # fmt: skip
 
 UNIT = st.floats(0.01, 0.99)

@@ -9,9 +9,10 @@ from uuid import UUID
 from agora_web.accounts.models import User
 from memory.engine.bank import BankState, replay
 from memory.engine.hot import HotBank, check
+from memory.engine.lexical import terms
 from memory.engine.types import Recollection, State
 from memory.hot_banks import hot_banks, private_bank, read_events
-from memory.models import Bank, Conversation, Event, Memory, Posting, Recall, Turn, TurnState
+from memory.models import Bank, Conversation, Event, Memory, MemorySource, Posting, Recall, Turn, TurnState
 from memory.services.banks import BankConfiguration, configure_bank, create_bank
 from memory.services.conversations import start_conversation
 from memory.services.recalls import prepare_cue, recall_for_turn
@@ -118,6 +119,9 @@ class Desk:
             rows = {row.pk: row for row in Memory.objects.filter(bank=bank).defer("vector", "features")}
             afresh = private_bank(bank)
             indexed = set(Posting.objects.filter(bank=bank).values_list("memory_id", flat=True))
+            sources: dict[UUID, set[tuple[UUID, str, int]]] = {}
+            for source in MemorySource.objects.filter(memory__bank=bank):
+                sources.setdefault(source.memory_id, set()).add((source.turn_id, source.side, source.piece))
             postings = list(Posting.objects.filter(bank=bank).values_list("memory_id", "term"))
         assert told.seq == bank.last_seq
         assert live.state == told == afresh.state
@@ -126,6 +130,7 @@ class Desk:
             assert {one.id for one in hot} == {pk for pk, row in rows.items() if row.state == State.HELD}
         assert live.by_content == afresh.by_content
         _same_marks(told, rows)
+        _merged_rightly(told, rows, sources)
         held = [row for row in rows.values() if row.state == State.HELD]
         assert told.held == len(held) <= bank.budget_memories == told.budget.memories
         assert told.held_tokens == sum(row.tokens for row in held) <= bank.budget_tokens == told.budget.tokens
@@ -165,6 +170,28 @@ def _same_marks(told: BankState, rows: dict[UUID, Memory]) -> None:
             assert row.archived_at is not None
         assert (mark.before or "") == (row.before or "")
         assert (row.forgotten_until is not None) == (mark.state is State.FORGOTTEN)
+
+
+def _merged_rightly(
+    told: BankState, rows: dict[UUID, Memory], sources: dict[UUID, set[tuple[UUID, str, int]]]
+) -> None:  # fmt: skip
+    """Whatever says it was merged is in one memory that stands; that one has no source which no part has."""
+    for memory, mark in told.marks.items():
+        if mark.reason == "merged" and mark.state is State.ARCHIVED:
+            assert mark.into is not None
+            assert told.marks[mark.into].state in (State.HELD, State.ARCHIVED)
+        if mark.into is not None:
+            assert memory in told.marks[mark.into].parts
+        if mark.parts:
+            assert rows[memory].kind == "merged"
+            assert set(mark.parts) <= rows.keys()  # none is erased
+            said = {word for part in mark.parts for word in terms(f"{rows[part].speaker} {rows[part].text}")}
+            assert set(terms(rows[memory].text)) <= said
+            if mark.state is not State.FORGOTTEN:
+                assert not any(told.marks[part].state is State.FORGOTTEN for part in mark.parts)
+            assert all(told.marks[part].into == memory for part in mark.parts)
+            assert not any(told.marks[part].reason == "withdrawn" for part in mark.parts)
+            assert sources.get(memory, set()) <= set().union(*(sources.get(part, set()) for part in mark.parts))
 
 
 def _now() -> datetime:

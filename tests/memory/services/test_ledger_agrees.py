@@ -26,7 +26,8 @@ TEXTS = [
     "My passport number is X1234567 and Anna lives in Lisbon", "🎂", "I do not eat fish", "I eat fish",
     "東京に住んでいます",
 ]  # fmt: skip
-NAMES = [*POLICIES, "threshold(below=0.2)", "chains+floor(recent=2)+importance"]
+MERGING = ["merge(similarity=0.0,share=1.0)+fifo", "merge(similarity=0.0,most=2,share=1.0)+importance"]
+NAMES = [*POLICIES, "threshold(below=0.2)", "chains+floor(recent=2)+importance", *MERGING]
 VERBS: dict[str, Any] = {
     "pin": memories.pin, "unpin": memories.unpin, "forget": memories.forget, "unforget": memories.unforget,
     "restore": memories.restore, "erase": memories.erase,
@@ -208,6 +209,33 @@ def test_one_long_life_agrees(person: User) -> None:
         "erased",
         "recalled",
     }
+
+
+def test_a_life_that_merges_agrees(person: User) -> None:
+    """The same with a bank that merges whatever it can: merged memories come, are asked for, and are taken apart."""
+    life = Life(person)
+    merged = erased = 0
+    for round_ in range(3):
+        life.take("configure", 3 + round_ % 2, 60, MERGING[round_ % 2])
+        for i in range(len(TEXTS)):
+            life.take("tell", i, (i + 3 + round_) % len(TEXTS), i % 2)
+            life.take("tell", (i + 6) % len(TEXTS), (i + 1) % len(TEXTS), i % 2)
+            life.take(sorted(VERBS)[(i + round_) % 6], i * 3 + round_)
+            state = life.desk.agree()
+            merged += any(mark.reason == "merged" for mark in state.marks.values())
+            if i % 4 == 3:
+                life.take(*[("edit", i), ("retry", 7 - round_), ("break off", i, 2, "erase")][(i // 4 + round_) % 3])
+                life.desk.agree()
+        life.take("take in", [0, 6, 8, 7, 5, 9, 3, 2, 10])
+        life.desk.agree()
+        life.take("forget conversation", round_ % 2, False)
+        life.desk.agree()
+        life.take("unforget conversation" if round_ % 2 else "erase conversation", round_ % 2)
+        hot_banks.clear()
+        state = life.desk.agree()
+        erased = sum(mark.state == "erased" and memory.version == 5 for memory, mark in state.marks.items())
+    assert merged > 10
+    assert erased > 3
 
 
 def _now() -> datetime:

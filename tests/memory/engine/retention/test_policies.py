@@ -14,7 +14,7 @@ from tests.memory.engine.toy_bank import NOON, item, memory_id
 
 COMPOSED = [
     "chains+importance", "floor+importance", "floor(recent=2,opening=0)+lru", "chains+floor(recent=6)+decay",
-    "latest(share=0.5,fade=0.01)", "chains+floor+latest",
+    "latest(share=0.5,fade=0.01)", "chains+floor+latest", "chains+floor+merge+importance",
 ]  # fmt: skip
 NAMES = [*POLICIES, *COMPOSED]
 every_policy = pytest.mark.parametrize("policy", [policy_named(name) for name in NAMES], ids=NAMES)

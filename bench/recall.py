@@ -53,22 +53,21 @@ def add_arguments(parser: ArgumentParser) -> None:
     """The bench's own options."""
     add_stream_arguments(parser)
     parser.add_argument("--hidden", type=int, default=0, help="units of a trained interplay beside the linear head")
-    parser.add_argument("--diversity", type=float, default=0.0, help="how much unlikeness counts in what is injected")
     parser.add_argument("--rank", type=int, default=0, help="train a vector adapter of that rank too (with --train)")
 
 
 def run(arguments: Namespace) -> list[Row]:
     """Measure, print the pooled figures, return all rows."""
     what = measured(arguments)
-    rows = measure(what, hidden=arguments.hidden, rank=arguments.rank, diversity=arguments.diversity)
+    rows = measure(what, hidden=arguments.hidden, rank=arguments.rank)
     print(f"{what.encoder.encoded} texts encoded in {what.encoder.seconds:.0f} s, the others were at hand")
     print(shown(rows))
     return rows
 
 
-def measure(what: Measured, hidden: int = 0, rank: int = 0, diversity: float = 0.0) -> list[Row]:
+def measure(what: Measured, hidden: int = 0, rank: int = 0) -> list[Row]:
     """The rows of all methods over what is measured."""
-    asked = asked_of(what, hidden, rank, diversity)
+    asked = asked_of(what, hidden, rank)
     about = {"data": what.data, "adapter": adapter_of(what, rank)}
     return injected_rows(asked, **about) + rows_of(asked, **about)
 
@@ -80,7 +79,7 @@ def adapter_of(what: Measured, rank: int = 0) -> str:
     return f"trained on {len(what.train)}" + (f", vectors of rank {rank}" if rank else "")
 
 
-def asked_of(what: Measured, hidden: int = 0, rank: int = 0, diversity: float = 0.0) -> list[Asked]:
+def asked_of(what: Measured, hidden: int = 0, rank: int = 0) -> list[Asked]:
     """Every question over its own bank, scored by our head and by the baselines."""
     told: dict[Key, FilledBank] = {}
 
@@ -110,11 +109,11 @@ def asked_of(what: Measured, hidden: int = 0, rank: int = 0, diversity: float = 
         bank, by = bank_of(stream), trained.get(stream.group, shipped)
         examples = recall_examples(bank, what.encoder, by.vector) if by.vector else examples_of(told_apart(stream))
         reader = replace(what.adapter, recall=by.head, vector=by.vector)
-        asked += [_asked(one, bank, reader, diversity) for one in examples]
+        asked += [_asked(one, bank, reader) for one in examples]
     return asked
 
 
-def _asked(example: RecallExample, bank: FilledBank, reader: Adapter, diversity: float) -> Asked:
+def _asked(example: RecallExample, bank: FilledBank, reader: Adapter) -> Asked:
     candidates = bank.hot.candidates(example.cue, cue_terms(example.cue), by=reader.vector)
     place = {item.id: number for number, item in enumerate(candidates.items)}
     sides_of: list[list[int]] = [[] for _ in place]
@@ -130,7 +129,7 @@ def _asked(example: RecallExample, bank: FilledBank, reader: Adapter, diversity:
     }
     injected = {}
     for tokens in PROMPT_TOKENS:
-        found = attention.recall(example.cue, candidates, reader, RecallLimits(tokens, diversity=diversity))
+        found = attention.recall(example.cue, candidates, reader, RecallLimits(tokens))
         injected[tokens] = [place[found.items[row].id] for row in found.chosen]
     return Asked(example, bank, sides_of, scores, injected)
 

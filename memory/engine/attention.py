@@ -11,7 +11,6 @@ import numpy.typing as npt
 from memory.engine import signals
 from memory.engine.adapter import Adapter, RecallHead
 from memory.engine.columns import columns
-from memory.engine.diversity import POOL, spread_out
 from memory.engine.signals import Candidates
 from memory.engine.types import Cue, Floats, RecallLimits, Recollection
 
@@ -45,7 +44,7 @@ def recall(cue: Cue, candidates: Candidates, adapter: Adapter, limits: RecallLim
     order = np.argsort(-logits, kind="stable")
     order = order[allowed[order]]
     passing = allowed & ((fit >= adapter.floor.threshold) | (~candidates.archived if bypassed else False))
-    chosen, over_budget = _fill(order, passing, logits, candidates, limits)
+    chosen, over_budget = _fill(order, passing, candidates, limits)
     traced = _traced(order, chosen)
     signals_of = computed.values[traced]
     return Recollection(
@@ -99,26 +98,19 @@ def _without(turn: npt.NDArray[np.int64], excluded: Collection[UUID]) -> npt.NDA
 
 
 def _fill(
-    order: npt.NDArray[np.int64], passing: npt.NDArray[np.bool_], logits: Floats, candidates: Candidates,
-    limits: RecallLimits,
-) -> tuple[set[int], int]:  # fmt: skip
+    order: npt.NDArray[np.int64], passing: npt.NDArray[np.bool_], candidates: Candidates, limits: RecallLimits
+) -> tuple[set[int], int]:
     """Take the passing candidates by weight while they fit; one that is too long does not stop the next."""
+    chosen: set[int] = set()
+    room, over = limits.tokens, 0
     best = order[passing[order]]
-    tokens = columns(candidates.items)["tokens"][best].tolist()
-    first: list[int] = []
-    if limits.diversity and candidates.vectors_of is not None:
-        pool = best[:POOL]
-        first = spread_out(
-            logits[pool], candidates.vectors_of(pool), tokens[:POOL], share=limits.diversity, room=limits.tokens,
-            most=limits.memories,
-        )  # fmt: skip
-    chosen = {int(best[place]) for place in first}
-    room = limits.tokens - sum(tokens[place] for place in first)
-    for i, size in zip(best.tolist(), tokens, strict=True):
-        if len(chosen) < limits.memories and size <= room and i not in chosen:
+    for i, tokens in zip(best.tolist(), columns(candidates.items)["tokens"][best].tolist(), strict=True):
+        if len(chosen) < limits.memories and tokens <= room:
             chosen.add(i)
-            room -= size
-    return chosen, len(best) - len(chosen)
+            room -= tokens
+        else:
+            over += 1
+    return chosen, over
 
 
 def _traced(order: npt.NDArray[np.int64], chosen: set[int]) -> list[int]:

@@ -103,7 +103,7 @@ class HotBank:
             rows = np.setdiff1d(rows, [self._slot[memory] for memory in but if memory in self._slot])
         return Memories(self._items, rows, Chosen(self._columns, rows))
 
-    def vectors(self) -> Floats:
+    def all_vectors(self) -> Floats:
         """The frozen vectors (N, E) of all held memories, in the same order."""
         return self._vectors[self._arranged()[0]]
 
@@ -160,17 +160,7 @@ class HotBank:
             previous=np.concatenate([previous, nobody]),
             next=np.concatenate([following, nobody]),
             archived=np.arange(len(items) + len(archive)) >= len(items),
-            vectors_of=lambda rows: self._some_vectors(alive, archive, rows),
         )
-
-    def _some_vectors(self, alive: Indices, archive: Sequence[Loaded], rows: Indices) -> Floats:
-        """The frozen vectors of some candidates, which are the slots `alive` and behind them the `archive`."""
-        out = np.empty((len(rows), self.width), dtype=np.float32)
-        held = rows < len(alive)
-        out[held] = self._vectors[alive[rows[held]]]
-        for place in np.flatnonzero(~held).tolist():
-            out[place] = archive[int(rows[place]) - len(alive)].vector
-        return out
 
     def _adapted_cosines(
         self, cue: Cue, alive: Indices, archive: Sequence[Loaded], by: VectorAdapter | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -52,7 +52,6 @@ class Candidates:
     next: Indices
     archived: npt.NDArray[np.bool_]
     adapted: Floats | None = None  # (N,) cosine in the space of the vector adapter, where there is one
-    vectors_of: Callable[[Indices], Floats] | None = None  # frozen vectors (R, E) of some rows (R,)
 
 
 @dataclass(frozen=True)

@@ -126,15 +126,10 @@ class Budget:
 
 @dataclass(frozen=True)
 class RecallLimits:
-    """How much one recall may hand on: a budget in tokens, and at most so many memories.
-
-    `diversity`, 0 to 1, is how much being unlike what is taken already counts against the logit (`diversity.py`);
-    with 0 the best are taken by weight alone.
-    """
+    """How much one recall may hand on: a budget in tokens, and at most so many memories."""
 
     tokens: int
     memories: int = 12
-    diversity: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ def vector_examples(bank: FilledBank, examples: Sequence[RecallExample]) -> Vect
     width, memories = bank.hot.width, len(bank.hot)
     cues = np.array([one.cue.vector for one in examples], dtype=np.float32).reshape(-1, width)
     targets = np.array([one.target for one in examples], dtype=np.float32).reshape(-1, memories)
-    return VectorExamples(bank.hot.vectors(), cues, targets, bank.stream.group)
+    return VectorExamples(bank.hot.all_vectors(), cues, targets, bank.stream.group)
 
 
 def learn_with_vectors(

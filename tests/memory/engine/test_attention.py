@@ -197,47 +197,11 @@ def test_every_recall_of_the_prior_keeps_its_promises(
         assert not (row.injected and not found.bypassed and row.fit < found.floor)
 
 
-# --- diversity ------------------------------------------------------------------------------------------------------
-
-
-def in_place(*degrees: float) -> HotBank:
-    """Memories 0, 1, ... at these angles from the cue `ASKED`, with no words in common with it."""
-    vectors = [floats(math.cos(math.radians(d)), math.sin(math.radians(d))) for d in degrees]
-    return hot_bank([item(i, f"word{i}") for i in range(len(degrees))], vectors)
-
-
-def injected(recollection: Recollection) -> list[int]:
-    return [row.item.place.position for row in recollection.injected]
-
-
-def test_with_diversity_one_that_repeats_another_gives_way_to_one_that_does_not() -> None:
-    bank = in_place(10, 11, -40, 80, 81)
-    assert injected(read(bank, ASKED, adapter(), RecallLimits(100, 2))) == [0, 1]
-    found = read(bank, ASKED, adapter(), RecallLimits(100, 2, diversity=0.4))
-    assert injected(found) == [0, 2]
-    assert numbers(found) == [0, 1, 2, 3, 4]  # ranks and weights stay what they are
-    assert (found.over_budget, found.below_floor) == (3, 0)
-
-
-def test_diversity_keeps_to_the_floor_and_reaches_the_archive() -> None:
-    bank = in_place(10, 11, 60, 80, 81)
-    away = loaded(item(7, "word7"), floats(math.cos(math.radians(40)), -math.sin(math.radians(40))))
-    limits = RecallLimits(100, 2, diversity=0.4)
-    found = read(bank, ASKED, adapter(threshold=0.7), limits, [away])
-    assert injected(found) == [0, 7]
-    assert injected(read(bank, ASKED, adapter(threshold=0.9), limits, [away])) == [0, 1]
-
-
-def test_with_diversity_what_lies_behind_the_best_still_fills_the_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memory.engine.attention.POOL", 2)
-    found = read(in_place(10, 11, 20, 30, 40), ASKED, adapter(), RecallLimits(100, 4, diversity=0.4))
-    assert sorted(injected(found)) == [0, 1, 2, 3]
-
-
 @given(st.lists(st.floats(-1, 1, width=16), min_size=5, max_size=30), st.integers(0, 40), st.integers(1, 8))
 @settings(max_examples=50, deadline=None)
-def test_without_diversity_the_best_are_taken_while_they_fit(cosines: list[float], tokens: int, memories: int) -> None:
-    """As it was before there was any: in the order of logits, a memory that is too long stops no other."""
+def test_the_best_are_taken_while_they_fit_and_a_long_one_stops_no_other(
+    cosines: list[float], tokens: int, memories: int
+) -> None:
     found = read(toy_bank(*cosines), ASKED, adapter(), RecallLimits(tokens, memories))
     expected, room = [], tokens
     for row in found.rows:
@@ -246,5 +210,3 @@ def test_without_diversity_the_best_are_taken_while_they_fit(cosines: list[float
             room -= row.item.tokens
     assert [row.item.id for row in found.injected] == expected
     assert found.over_budget == sum(row.fit >= 0 for row in found.rows) - len(expected)
-    even = read(toy_bank(*cosines), ASKED, adapter(), RecallLimits(10_000, 100, diversity=0.5))
-    assert {row.item.id for row in even.injected} == {row.item.id for row in even.rows if row.fit >= 0}

@@ -177,7 +177,7 @@ def test_with_a_vector_adapter_candidates_have_their_cosines_in_its_space_too() 
     assert found.cosine == pytest.approx([0.8, 0.0, -0.6], abs=1e-6)  # the frozen ones stay beside them
     assert found.adapted != pytest.approx(found.cosine, abs=1e-2)
     assert hot.candidates(asked, ["tea"], [away]).adapted is None
-    assert hot.vectors().tolist() == [[1.0, 0.0], pytest.approx([0.6, 0.8])]
+    assert hot.all_vectors().tolist() == [[1.0, 0.0], pytest.approx([0.6, 0.8])]
 
 
 def test_near_duplicates_are_looked_for_in_the_frozen_space() -> None:

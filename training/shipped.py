@@ -29,7 +29,7 @@ from memory.engine.importance import ImportanceHead
 from memory.engine.prior import prior
 from memory.engine.vector_adapter import VectorAdapter
 from training.learner.banks import FilledBank, fill, pieces_of
-from training.learner.floor_training import fits_of_evidence, fits_of_foreign, fitted_floor
+from training.learner.floor_training import fitted_floor, foreign_cues
 from training.learner.formats import read_streams
 from training.learner.haystacks import as_two_people, laid_together
 from training.learner.importance_examples import importance_examples
@@ -145,14 +145,13 @@ def _calibrated(
     head = train_recall([one for one in examples if one.group not in held_out], start.recall, RecallTraining(seed=SEED))
     apart = [bank for bank in banks if bank.stream.group in held_out]
     foreign = [
-        fits
+        cue
         for bank in apart
         for other in apart
         if other is not bank
-        for fits in fits_of_foreign(bank, other.stream.questions, encoder, head, start.floor, by)
+        for cue in foreign_cues(bank, other.stream.questions, encoder, by)
     ]
-    floor = fitted_floor(list(fits_of_evidence(unseen, head, start.floor)), foreign, start.floor)
-    return fitted_temperature(unseen, head), floor
+    return fitted_temperature(unseen, head), fitted_floor(unseen, foreign, head, start.floor)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

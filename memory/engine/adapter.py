@@ -45,11 +45,20 @@ class RecallHead:
 
 @dataclass(frozen=True)
 class Floor:
-    """Below it a memory is not relevant, however it ranks: fit = cosine + share * coverage, both absolute."""
+    """Below it a memory is not relevant, however it ranks: fit = cosine + share * coverage, both absolute.
+
+    For a cue that the encoder cannot read the fit is the coverage alone, which has levels of its own.
+    """
 
     threshold: float
     highly: float
     coverage_share: float
+    unread: float = 0.2
+    unread_highly: float = 0.4
+
+    def levels(self, readable: bool) -> tuple[float, float]:
+        """From which fit on a memory is relevant, and from which on highly so."""
+        return (self.threshold, self.highly) if readable else (self.unread, self.unread_highly)
 
 
 @dataclass(frozen=True)

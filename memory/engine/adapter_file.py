@@ -58,6 +58,7 @@ def save_adapter(adapter: Adapter, folder: Path, about: Mapping[str, Any]) -> No
         "floor": {
             "threshold": adapter.floor.threshold, "highly": adapter.floor.highly,
             "coverage_share": adapter.floor.coverage_share,
+            "unread": adapter.floor.unread, "unread_highly": adapter.floor.unread_highly,
         },
         **about,
         "sha256": hashlib.sha256(data).hexdigest(),

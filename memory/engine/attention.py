@@ -43,7 +43,8 @@ def recall(cue: Cue, candidates: Candidates, adapter: Adapter, limits: RecallLim
     weights[allowed] = softmax(logits[allowed], adapter.recall.temperature)
     order = np.argsort(-logits, kind="stable")
     order = order[allowed[order]]
-    passing = allowed & ((fit >= adapter.floor.threshold) | (~candidates.archived if bypassed else False))
+    threshold, highly = adapter.floor.levels(signals.reads_like_english(cue.text))
+    passing = allowed & ((fit >= threshold) | (~candidates.archived if bypassed else False))
     chosen, over_budget = _fill(order, passing, candidates, limits)
     traced = _traced(order, chosen)
     signals_of = computed.values[traced]
@@ -60,8 +61,8 @@ def recall(cue: Cue, candidates: Candidates, adapter: Adapter, limits: RecallLim
         candidates=int(allowed.sum()),
         below_floor=int((allowed & ~passing).sum()),
         over_budget=over_budget,
-        floor=adapter.floor.threshold,
-        highly=adapter.floor.highly,
+        floor=threshold,
+        highly=highly,
         adapter=adapter.version,
         bypassed=bypassed,
         normalisation=computed.normalisation,

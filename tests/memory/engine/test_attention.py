@@ -210,3 +210,16 @@ def test_the_best_are_taken_while_they_fit_and_a_long_one_stops_no_other(
             room -= row.item.tokens
     assert [row.item.id for row in found.injected] == expected
     assert found.over_budget == sum(row.fit >= 0 for row in found.rows) - len(expected)
+
+
+def test_a_cue_that_the_encoder_cannot_read_has_a_floor_of_its_own() -> None:
+    """Its fit is the share of its words, which is lower than a cosine and half of it."""
+    floor = Floor(threshold=0.9, highly=0.95, coverage_share=0.5, unread=0.3, unread_highly=0.6)
+    words = ["北京 天气", "北京 上海", "足球 比赛", "音乐 电影", "水果 蔬菜"]
+    bank = hot_bank([item(i, text) for i, text in enumerate(words)], [floats(1.0, 0.0)] * 5)
+    unread = replace(ASKED, text="北京 天气 上海")
+    found = read(bank, unread, replace(adapter(), floor=floor))
+    assert (found.floor, found.highly) == (0.3, 0.6)
+    assert {row.item.text for row in found.injected} == {"北京 天气", "北京 上海"}
+    asked = read(bank, replace(ASKED, text="weather?"), replace(adapter(), floor=floor))
+    assert (asked.floor, asked.highly) == (0.9, 0.95)

@@ -231,6 +231,7 @@ INSTALLED_APPS = [
     "agora_web.accounts",
     "agora_web",
     "memory",
+    "training",
     "agents",
 ]
 

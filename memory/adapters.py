@@ -6,13 +6,14 @@ import logging
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 from django.utils.translation import gettext as _
 
 from memory.engine import features
 from memory.engine.adapter import Adapter
-from memory.engine.adapter_file import SHIPPED, load_adapter, read_manifest
+from memory.engine.adapter_file import SHIPPED, AdapterUnreadable, load_adapter, packed, read_manifest, unpacked
 from memory.engine.bank import BankState
 from memory.engine.prior import prior
 from memory.engine.types import BankError, Role
@@ -48,9 +49,37 @@ def serving_adapter() -> Adapter:
 def adapter_named(version: str) -> Adapter:
     """The adapter of that version; "" is the one that serves by default. Raises `AdapterMissing`."""
     found = available_adapters().get(version) if version else serving_adapter()
+    found = found or _learned(version)
     if found is None:
         raise AdapterMissing(_("There is no adapter “%(version)s” here.") % {"version": version})
     return found
+
+
+_at_hand: dict[str, Adapter] = {}  # learned ones, by version: what one version means never changes
+
+
+def _learned(version: str) -> Adapter | None:
+    """An adapter that was trained here, from its row."""
+    if version not in _at_hand:
+        row = AdapterVersion.objects.filter(version=version, weights__isnull=False).first()
+        if row is None:
+            return None
+        _at_hand[version] = unpacked(bytes(row.weights or b""), row.manifest, f"“{version}”")
+    return _at_hand[version]
+
+
+def learned_for(bank: UUID) -> list[str]:
+    """Versions that were learned from one bank's own labels, newest first."""
+    rows = AdapterVersion.objects.filter(manifest__bank=str(bank), weights__isnull=False)
+    return list(rows.order_by("-created_at").values_list("version", flat=True))
+
+
+def keep_adapter(adapter: Adapter, parent: Adapter, about: Mapping[str, Any]) -> AdapterVersion:
+    """Store an adapter that was trained here, under its version; `about` goes into its manifest."""
+    data, manifest = packed(adapter, about)
+    return AdapterVersion.objects.create(
+        version=adapter.version, manifest=manifest, weights=data, parent=register_adapter(parent)
+    )
 
 
 def adapter_of(bank: Bank) -> Adapter:
@@ -60,7 +89,7 @@ def adapter_of(bank: Bank) -> Adapter:
     """
     try:
         adapter = adapter_named(bank.adapter)
-    except AdapterMissing as error:
+    except (AdapterMissing, AdapterUnreadable) as error:
         log.warning("bank %s is served by the usual adapter: %s", bank.pk, error.sentence)
         adapter = serving_adapter()
     return adapter if adapter.vector is None else adapter.in_space(bank.space.revision)

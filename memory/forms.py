@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from memory.adapters import available_adapters, serving_adapter
+from memory.adapters import available_adapters, learned_for, serving_adapter
 from memory.engine.retention import POLICIES, PolicyError, policy_named
 from memory.models import LEAST_EVICT_AT, Bank
 from memory.services.banks import BankConfiguration
@@ -60,9 +60,10 @@ class BankForm(forms.ModelForm):  # type: ignore[type-arg]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         usual = _("the usual one, now %(version)s") % {"version": serving_adapter().version}
-        choices = [("", usual), *((version, version) for version in available_adapters())]
+        here = [*available_adapters(), *learned_for(self.instance.pk)]
+        choices = [("", usual), *((version, version) for version in here)]
         present = self.instance.adapter
-        if present and present not in available_adapters():
+        if present and present not in here:
             choices.append((present, _("%(version)s, which is not here any more") % {"version": present}))
         self.fields["adapter"].choices = choices  # type: ignore[attr-defined]
         self.fields["adapter"].help_text = _("Judges how important a memory is, and finds it again.")

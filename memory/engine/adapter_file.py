@@ -30,6 +30,14 @@ class AdapterUnreadable(BankError):
 
 def save_adapter(adapter: Adapter, folder: Path, about: Mapping[str, Any]) -> None:
     """Write weights and manifest; `about` says what it was trained on, with which seed, and how well it does."""
+    data, manifest = packed(adapter, about)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / WEIGHTS).write_bytes(data)
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def packed(adapter: Adapter, about: Mapping[str, Any]) -> tuple[bytes, dict[str, Any]]:
+    """An adapter as safetensors, and its manifest."""
     tensors: dict[str, Floats] = {}
     for kind, prior in adapter.importance.priors.items():
         tensors |= {
@@ -63,9 +71,7 @@ def save_adapter(adapter: Adapter, folder: Path, about: Mapping[str, Any]) -> No
         **about,
         "sha256": hashlib.sha256(data).hexdigest(),
     }  # fmt: skip
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / WEIGHTS).write_bytes(data)
-    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return data, manifest
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -82,12 +88,19 @@ def load_adapter(folder: Path) -> Adapter:
 
     Raises `AdapterUnreadable`.
     """
-    manifest = read_manifest(folder)
     data = (folder / WEIGHTS).read_bytes() if (folder / WEIGHTS).exists() else b""
+    return unpacked(data, read_manifest(folder), f"in {folder.name}")
+
+
+def unpacked(data: bytes, manifest: Mapping[str, Any], name: str) -> Adapter:
+    """The adapter of weights and manifest, which are checked against each other; `name` tells a person which it is.
+
+    Raises `AdapterUnreadable`.
+    """
     if manifest.get("format") != FORMAT or hashlib.sha256(data).hexdigest() != manifest.get("sha256"):
-        raise AdapterUnreadable(f"The adapter in {folder.name} does not agree with its manifest; install it again.")
+        raise AdapterUnreadable(f"The adapter {name} does not agree with its manifest; install it again.")
     if manifest["roles"] != [role.value for role in ROLES]:  # its moments are stored by role, in this order
-        raise AdapterUnreadable(f"The adapter in {folder.name} knows other roles than this release; train it again.")
+        raise AdapterUnreadable(f"The adapter {name} knows other roles than this release; train it again.")
     tensors = load_tensors(data)
     of_features = _places(manifest["features"], features.NAMES)
     of_signals = _places(manifest["signals"], signals.NAMES)

@@ -33,6 +33,8 @@ class AdapterVersion(models.Model):
 
     version = models.CharField(max_length=80, primary_key=True)
     manifest = models.JSONField(default=dict)
+    weights = models.BinaryField(null=True)  # safetensors; none for what comes with the code
+    parent = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, related_name="+")  # trained from
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:

@@ -14,6 +14,7 @@ urlpatterns = [
     path("accounts/profile/", profile, name="profile"),
     path("accounts/", include("allauth.account.urls")),
     path("", include("agents.urls")),
+    path("", include("training.urls")),
     path("api/", include("memory.api.urls")),
     path("jobs/", jobs, name="jobs"),
     path("admin/", admin.site.urls),

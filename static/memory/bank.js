@@ -1,5 +1,6 @@
 /* The page of one bank: says that it works while it does, and that a preview is not of what the form says now. */
 import { el, icon } from "../site/dom.js";
+import { get } from "../site/api.js";
 
 const form = document.getElementById("bank-form");
 const preview = document.getElementById("preview");
@@ -29,3 +30,15 @@ function outdate() {
 }
 
 if (preview) form.addEventListener("input", outdate);
+
+/** What this bank has learned from its person's judgements; left out where it cannot be read. */
+async function showLearning(node) {
+  try {
+    node.textContent = (await get(node.dataset.learning)).sentence;
+    node.hidden = false;
+  } catch {
+    node.remove();
+  }
+}
+
+document.querySelectorAll("[data-learning]").forEach(showLearning);

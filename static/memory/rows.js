@@ -3,6 +3,7 @@
 import { el, iconButton } from "../site/dom.js";
 import { knows, locale, say } from "../site/words.js";
 import { age, dayOf, fullTime } from "../site/when.js";
+import { judging } from "./judging.js";
 import { current, forget, onChange, pin, restore, unforget, unpin } from "./store.js";
 import { whyPanel } from "./why.js";
 
@@ -114,11 +115,12 @@ export function memoryRow(row, options = {}) {
   const actions = el("div", { class: "memory-actions" });
   const facts = factsOf(row, options);
   const words = el("div", {});
+  const judgement = el("div", { class: "memory-judgement" });
   if (options.recall) facts.append(whyButton(id, options, node));
   facts.append(tags);
   node.append(
     row.weight === undefined || row.weight === null ? "" : weightBar(row),
-    el("div", { class: "memory-body" }, words, facts),
+    el("div", { class: "memory-body" }, words, facts, judgement),
     actions,
   );
   let shownText;
@@ -129,6 +131,8 @@ export function memoryRow(row, options = {}) {
     if (shownText !== now.text) words.replaceChildren(textOf(now));
     shownText = now.text;
     tags.replaceChildren(...tagsOf(now));
+    const judged = now.text && ["held", "archived"].includes(now.state ?? "held");
+    if (judged !== judgement.hasChildNodes()) judgement.replaceChildren(...(judged ? [judging(id, options.recall)] : []));
     actions.replaceChildren(...actionsOf(now, id, options));
     if (focused) actions.querySelector("button")?.focus();
   };

@@ -37,7 +37,7 @@ def test_the_retention_migrations_can_be_taken_back_and_made_again(desk: Desk, a
             cursor.execute("SELECT policy FROM memory_bank WHERE id = %s", [desk.bank_id])
             assert cursor.fetchone() == (("importance",) if app == "memory" else (LONG,))
     finally:
-        call_command("migrate", app, database="owner", verbosity=0)
+        call_command("migrate", database="owner", verbosity=0)  # what depends on it went too
     with connections["owner"].cursor() as cursor:
         cursor.execute("SELECT evict_at FROM memory_bank WHERE id = %s", [desk.bank_id])
         assert cursor.fetchone() == (1.0,)
@@ -61,7 +61,7 @@ def test_traces_keep_their_rows_when_they_become_arrays_and_back(desk: Desk) -> 
         call_command("migrate", "memory", "0002", database="owner", verbosity=0)
         assert json.loads(stored("rows")) == before[asked.trace.pk]
     finally:
-        call_command("migrate", "memory", database="owner", verbosity=0)
+        call_command("migrate", database="owner", verbosity=0)
     with desk.acting():
         assert {trace.pk: trace.rows for trace in Recall.objects.all()} == before
     assert empty.trace.pk in before

@@ -1,0 +1,5 @@
+"""Tables of training."""
+
+from training.models.label import About, Label, Source
+
+__all__ = ["About", "Label", "Source"]

@@ -1,0 +1,11 @@
+"""Routes of training: the JSON of judgements."""
+
+from django.urls import path
+
+from training import api
+
+urlpatterns = [
+    path("api/labels/memories/", api.WordsOnMemories.as_view(), name="api_words"),
+    path("api/labels/memories/<uuid:memory_id>/", api.WordOnMemory.as_view(), name="api_word"),
+    path("api/labels/banks/<uuid:bank_id>/", api.LearningOfBank.as_view(), name="api_learning"),
+]

@@ -242,7 +242,7 @@ def test_adapted_vectors_follow_whatever_is_held_and_dropped(steps: list[Step], 
             live.candidates(asked, [], by=by[number % 3])
     for one in by[1:]:
         assert one is not None
-        anew = one.adapted(live.vectors()) @ one.adapted(asked.vector[None])[0]
+        anew = one.adapted(live.all_vectors()) @ one.adapted(asked.vector[None])[0]
         assert live.candidates(asked, [], by=one).adapted == pytest.approx(anew, abs=1e-5)
 
 

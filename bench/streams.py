@@ -62,9 +62,11 @@ def measured(arguments: Namespace, inner: Encoder | None = None) -> Measured:
     if not test:
         raise SystemExit("In these files nothing is asked, and nothing is used later.")
     train = read_streams(arguments.format, arguments.train) if arguments.train else []
-    if arguments.format == "longmemeval" and train:
+    if arguments.format == "longmemeval" and not set(arguments.train or ()) <= set(arguments.test):
         known = frozenset().union(*(stream.traces for stream in test))
         train = laid_together(train, without=known, seed=arguments.seed)
+    if arguments.train and not train:  # or the shipped head would be measured under another name
+        raise SystemExit("Nothing in the training files is apart from what is measured: name others.")
     adapter = adapter_at(arguments.adapter)
     encoder = DiskCachedEncoder(inner or SentenceEncoder(), VECTORS)
     return Measured(arguments.test[0].stem, test, train, encoder, adapter)

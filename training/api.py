@@ -73,6 +73,11 @@ class LearningOfBank(APIView):
 
 def _sentence(found: own_heads.Learning) -> str:
     """For the person whose bank it is."""
+    if not found.labels:
+        return _(
+            "Say of %(n)d memories whether they are useful, outdated or wrong, and this agent begins to learn from it "
+            "what you find worth keeping."
+        ) % {"n": own_heads.LEAST}
     judged = ngettext("You have judged %(n)d memory.", "You have judged %(n)d memories.", found.labels)
     judged %= {"n": found.labels}
     if found.missing:

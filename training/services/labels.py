@@ -71,7 +71,8 @@ _JUDGED = (State.HELD, State.ARCHIVED)
 
 
 def _judged(memory_id: UUID) -> Memory:
-    memory = Memory.objects.filter(pk=memory_id).defer("vector", "features").first()
+    # locked: of two words sent at once the second takes the place of the first
+    memory = Memory.objects.select_for_update().filter(pk=memory_id).defer("vector", "features").first()
     if memory is None:
         raise NotFound(_("There is no such memory. It may have been erased."))
     if memory.state not in _JUDGED:

@@ -125,7 +125,7 @@ def _base_of(bank: Bank) -> Adapter:
         return adapter_of(bank)
     row = AdapterVersion.objects.filter(version=bank.adapter).first()
     parent = row.parent_id if row else None
-    return adapter_of(Bank(adapter=parent)) if parent else serving_adapter()
+    return adapter_of(Bank(adapter=parent, space=bank.space)) if parent else serving_adapter()
 
 
 def _kept(bank: Bank, base: Adapter, kind: str, prior: ImportancePrior, labels: int) -> Adapter:

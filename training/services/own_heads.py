@@ -65,7 +65,7 @@ def learn_own_head(key: str) -> None:
 
 
 def learn(bank: Bank, *, now: datetime) -> Applied | None:
-    """Learn and apply; None where there is too little to learn from, or nothing that ranks better than before.
+    """Learn and apply; None where nothing changes: too little to learn from, or nothing that ranks better.
 
     The bank is scored anew by its own version, as by any change of its adapter: what then does not fit leaves.
     """
@@ -74,16 +74,26 @@ def learn(bank: Bank, *, now: datetime) -> Applied | None:
     kind = kind_of(hot_banks.open(bank).state.statistics, hot_banks.open(bank).state.kind)
     memories, z = standardised(read_events(bank), base.importance, kind, set(labels))
     if len(memories) < LEAST:
-        return None
+        return _back_to_shared(bank, base, now)
     values = np.array([labels[memory] for memory in memories])
     prior = base.importance.priors[kind]
     start = own_head(prior.weights, prior.bias)
     learned = adapted(start, z, values, range(len(memories)))
     if learned is start:
-        return None
+        return _back_to_shared(bank, base, now)
     moved = replace(prior, weights=learned.mean[:-1].astype(np.float32), bias=float(learned.mean[-1]))
-    own = _kept(bank, base, kind, moved, len(memories))
-    seen = preview_change(bank.pk, replace(configuration_of_bank(bank), adapter=own.version), now=now)
+    return _serve(bank, _kept(bank, base, kind, moved, len(memories)).version, now)
+
+
+def _back_to_shared(bank: Bank, base: Adapter, now: datetime) -> Applied | None:
+    """Words that were taken back, or say something else now, carry no head of their own any more."""
+    if bank.adapter not in learned_for(bank.pk):
+        return None
+    return _serve(bank, "" if base.version == serving_adapter().version else base.version, now)
+
+
+def _serve(bank: Bank, version: str, now: datetime) -> Applied:
+    seen = preview_change(bank.pk, replace(configuration_of_bank(bank), adapter=version), now=now)
     return apply_change(bank.pk, seen.promise, now=now)
 
 
@@ -106,7 +116,7 @@ def standardised(
             memories.append(event.memory)
             rows.append(head.standardised(values, role, statistics, kind))
         statistics.add(role, whole)
-    return memories, np.array(rows, dtype=np.float32).reshape(len(rows), -1)
+    return memories, np.array(rows, dtype=np.float32).reshape(len(rows), len(head.priors[kind].weights))
 
 
 def _labels(bank: UUID) -> dict[UUID, float]:

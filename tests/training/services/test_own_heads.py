@@ -99,6 +99,21 @@ def test_a_second_learning_starts_from_the_shared_adapter_so_that_no_word_counts
         assert set(parents) == {adapters.serving_adapter().version}
 
 
+def test_when_the_words_are_taken_back_the_shared_adapter_serves_again(odd: Desk) -> None:
+    judge(odd, questions)
+    with odd.acting():
+        learn(bank_of(odd), now=NOW)
+        for memory in list(Memory.objects.filter(bank=odd.bank_id).values_list("pk", flat=True)):
+            labels.unsay(memory, by=odd.person.pk, now=NOW)
+        assert learn(bank_of(odd), now=NOW) is not None
+        assert bank_of(odd).adapter == ""
+        assert learn(bank_of(odd), now=NOW) is None
+        scored = set(Memory.objects.filter(bank=odd.bank_id).values_list("adapter", flat=True))
+    assert scored == {adapters.serving_adapter().version}
+    after = importances(odd)
+    assert max(after[text] for text in after if "?" in text) < min(after[text] for text in after if "?" not in text)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_words_at_random_teach_nothing(odd: Desk, seed: int) -> None:
     dice = random.Random(seed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -114,6 +115,22 @@ def supervised_table(table: str, *, column: str = "owner_id", supervisors: Seque
             _for_worker("ALL"),
         ],
     )
+
+
+def ruled_table(table: str, *rules: str, worker: str = "ALL") -> migrations.RunSQL:
+    """Row-level security by rules of the table's own, each after the pattern `FOR SELECT ... USING (...)`.
+
+    `{me}` in a rule is the acting user, `{is:labeller}` whether that user has the role.
+    """
+    told = [rule.replace("{me}", ACTING_USER) for rule in rules]
+    told = [re.sub(r"\{is:(\w+)\}", r"agora_has_role('\1')", rule) for rule in told]
+    return _policies(table, [*(f"{verb} TO agora_app {rest}" for verb, rest in map(_verb_and_rest, told)),
+                             _for_worker(worker)])  # fmt: skip
+
+
+def _verb_and_rest(rule: str) -> tuple[str, str]:
+    _for, verb, rest = rule.split(" ", 2)
+    return f"{_for} {verb}", rest
 
 
 def _for_worker(verb: str) -> str:

@@ -122,7 +122,7 @@ def test_switching_row_level_security_off_gives_an_error_instead_of_rows() -> No
 
 
 @pytest.mark.django_db
-def test_the_worker_reads_everybody_and_changes_nothing_but_jobs() -> None:
+def test_the_worker_reads_everybody_and_changes_nothing_but_jobs_and_what_training_makes_of_numbers() -> None:
     policies = rows("SELECT tablename, cmd FROM pg_policies WHERE roles = '{agora_worker}'")
     protected = {
         name
@@ -130,9 +130,14 @@ def test_the_worker_reads_everybody_and_changes_nothing_but_jobs() -> None:
             "SELECT relname FROM pg_class WHERE relforcerowsecurity AND relnamespace = 'public'::regnamespace"
         )
     }
-    assert dict(policies) == {name: "ALL" if name == "memory_job" else "SELECT" for name in protected}
+    assert dict(policies) == {name: "ALL" if name in CHANGED_BY_WORKER else "SELECT" for name in protected}
     assert len(policies) == len(protected)
 
+
+CHANGED_BY_WORKER = {
+    "memory_job",
+    *(f"training_{name}" for name in ("snapshot", "trainingrun", "promotion", "bankstep", "shadowscore", "rules")),
+}
 
 # --- rows -----------------------------------------------------------------------------------------------------------
 

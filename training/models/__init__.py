@@ -1,5 +1,11 @@
 """Tables of training."""
 
 from training.models.label import About, Label, Source
+from training.models.promotion import BankStep, Promotion, PromotionMode, Rules, ShadowScore, StepState
+from training.models.review import Chosen, Mode, Review, ReviewItem, ReviewState
+from training.models.run import RunState, Snapshot, TrainingRun
 
-__all__ = ["About", "Label", "Source"]
+__all__ = [
+    "About", "BankStep", "Chosen", "Label", "Mode", "Promotion", "PromotionMode", "Review", "ReviewItem",
+    "ReviewState", "Rules", "RunState", "ShadowScore", "Snapshot", "Source", "StepState", "TrainingRun",
+]  # fmt: skip

@@ -20,11 +20,18 @@ class About(models.TextChoices):
 
 
 class Source(models.TextChoices):
+    QUEUE = "queue", _("labelling queue")
     ACTION = "action", _("useful, outdated or wrong, said of a memory's row")
+    THUMB = "thumb", _("thumb on a reply")
+    HINDSIGHT = "hindsight", _("what later turns used")
+    COUNTERFACTUAL = "counterfactual", _("what the action would have been without it")
+    REGRET = "regret", _("missed after its eviction")
+    MODEL = "model", _("the language model's own rating")
+    IMPORTED = "imported", _("imported evidence")
 
 
 class Label(models.Model):
-    """One judgement of one memory: how important it is, or how relevant to a cue.
+    """One judgement of one memory: how important it is, how relevant to a cue, or that it is worth more than another.
 
     It goes with its memory: what is erased has no labels, and no snapshot made later holds it.
     """
@@ -34,6 +41,7 @@ class Label(models.Model):
     memory = models.ForeignKey(Memory, on_delete=models.CASCADE, related_name="labels")
     about = models.CharField(max_length=12, choices=About)
     recall = models.ForeignKey(Recall, on_delete=models.CASCADE, null=True, related_name="labels")  # of relevance
+    other = models.ForeignKey(Memory, on_delete=models.CASCADE, null=True, related_name="+")  # worth less than `memory`
     value = models.FloatField(validators=[MinValueValidator(0), MaxValueValidator(1)])  # 0 worthless, 1 needed
     weight = models.FloatField(default=1.0, validators=[MinValueValidator(0)])  # full human judgements it counts for
     source = models.CharField(max_length=16, choices=Source)
@@ -46,7 +54,7 @@ class Label(models.Model):
         constraints = [
             models.CheckConstraint(condition=Q(value__gte=0, value__lte=1, weight__gte=0), name="label_in_range"),
             models.UniqueConstraint(
-                fields=["memory", "about", "source", "by", "recall"], nulls_distinct=False,
+                fields=["memory", "about", "source", "by", "recall", "other"], nulls_distinct=False,
                 name="one_judgement_each",
             ),
         ]  # fmt: skip

@@ -1,10 +1,15 @@
-"""Routes of training: the JSON of judgements."""
+"""Routes of training: its pages, and the JSON of judgements."""
 
 from django.urls import path
 
 from training import api
+from training.views import runs
 
 urlpatterns = [
+    path("training/", runs.runs, name="training_runs"),
+    path("training/runs/<uuid:run_id>/", runs.run, name="training_run"),
+    path("training/runs/<uuid:run_id>/cancel/", runs.cancel, name="training_cancel"),
+    path("api/training/runs/<uuid:run_id>/", runs.RunState.as_view(), name="api_training_run"),
     path("api/labels/memories/", api.WordsOnMemories.as_view(), name="api_words"),
     path("api/labels/memories/<uuid:memory_id>/", api.WordOnMemory.as_view(), name="api_word"),
     path("api/labels/banks/<uuid:bank_id>/", api.LearningOfBank.as_view(), name="api_learning"),

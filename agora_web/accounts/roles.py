@@ -7,7 +7,7 @@ from django.contrib.auth.models import Group, Permission
 # role -> permissions as (app label, codename)
 ROLES: dict[str, tuple[tuple[str, str], ...]] = {
     "labeller": (("memory", "view_memory"),),
-    "operator": (("memory", "view_job"), ("memory", "change_job")),
+    "operator": (("memory", "view_job"), ("memory", "change_job"), ("training", "change_rules")),
     "analyst": (("memory", "view_bank"), ("memory", "view_recall"), ("memory", "view_event")),
     "administrator": (
         ("agents", "view_agent"),
@@ -15,6 +15,7 @@ ROLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("agents", "change_agent"),
         ("memory", "view_job"),
         ("memory", "change_job"),
+        ("training", "change_rules"),
         ("accounts", "view_user"),
         ("accounts", "change_user"),
     ),

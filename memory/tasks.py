@@ -5,7 +5,7 @@ from uuid import UUID
 from celery import shared_task
 from django.utils import timezone
 
-from memory.services import sweeps
+from memory.services import summaries, sweeps
 from memory.services.jobs import due_jobs, run_job
 
 
@@ -25,3 +25,8 @@ def sweep() -> None:
     sweeps.interrupt_silent_turns(timezone.now())
     sweeps.catch_up_with_erasure(timezone.now())
     sweeps.forget_old_jobs(timezone.now())
+
+
+@shared_task(name="memory.summaries")  # type: ignore[untyped-decorator]
+def sum_up() -> None:
+    summaries.ask_for_all(timezone.now())

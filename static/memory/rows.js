@@ -72,6 +72,7 @@ function tagsOf(row) {
   if (row.pinned) tags.push(el("span", { class: "tag warm", text: say("pinned") }));
   if (row.cited) tags.push(el("span", { class: "tag good", text: say("cited") }));
   if (row.kind === "merged") tags.push(el("span", { class: "tag", title: say("merged_title"), text: say("merged") }));
+  if (row.kind === "summary") tags.push(el("span", { class: "tag", title: say("summary_title"), text: say("summary") }));
   if (row.state === "archived") tags.push(el("span", { class: "tag", text: say("archived") }));
   if (row.state === "forgotten") tags.push(el("span", { class: "tag bad", text: say("forgotten_row") }));
   if (row.state === "erased") tags.push(el("span", { class: "tag bad", text: say("erased_row") }));

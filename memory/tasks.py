@@ -5,7 +5,7 @@ from uuid import UUID
 from celery import shared_task
 from django.utils import timezone
 
-from memory.services import summaries, sweeps
+from memory.services import doubts, summaries, sweeps
 from memory.services.jobs import due_jobs, run_job
 
 
@@ -30,3 +30,8 @@ def sweep() -> None:
 @shared_task(name="memory.summaries")  # type: ignore[untyped-decorator]
 def sum_up() -> None:
     summaries.ask_for_all(timezone.now())
+
+
+@shared_task(name="memory.check")  # type: ignore[untyped-decorator]
+def check() -> None:
+    doubts.ask_for_all(timezone.now())

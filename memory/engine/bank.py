@@ -188,7 +188,8 @@ def _written(state: BankState, event: BankEvent) -> Mark:
         raise BankError(f"Event {event.seq} ({event.kind}) is about a memory that was never written.")
     parts = [state.marks[part] for part in ids]
     return replace(  # it is as old, and was recalled as often and as late, as the part that stands best
-        mark, parts=ids, formed=data.get("formed", ""), written_at=max((part.written_at for part in parts if part.written_at), default=event.at),
+        mark, parts=ids, formed=data.get("formed", ""),
+        written_at=max((part.written_at for part in parts if part.written_at), default=event.at),
         recalls=max(part.recalls for part in parts), strength=max(part.strength for part in parts),
         last_recalled=max((part.last_recalled for part in parts if part.last_recalled), default=None),
     )  # fmt: skip

@@ -28,7 +28,7 @@ class Summary:
     """What is written of one stretch: its words with the memories that they are from."""
 
     run: Run
-    importance: float
+    importance: float  # the chance that any of its parts is needed
 
 
 def can_sum_up(item: MemoryItem) -> bool:
@@ -53,7 +53,7 @@ def summary_of(stretch: Sequence[MemoryItem], vectors: Floats, *, tokens: int = 
     place = {part: number for number, part in enumerate(parts)}
     kept = [replace(one, part=place[one.part]) for one in chosen]
     run = Run(tuple(stretch[part] for part in parts), written(kept, [stretch[part].speaker for part in parts]))
-    return Summary(run, run.best.importance)
+    return Summary(run, 1 - float(np.prod([1 - min(1.0, max(0.0, part.importance)) for part in run.parts])))
 
 
 def _chosen(sentences: Sequence[Said], stretch: Sequence[MemoryItem], vectors: Floats, room: int) -> list[Said]:
@@ -81,5 +81,5 @@ def new_side(summary: Summary, vectors: Floats, seq: int) -> NewSide:
 
 
 def new_item(summary: Summary, side: NewSide) -> MemoryItem:
-    """The summary as a memory: worth `importance`, as old as its newest part."""
+    """The summary as a memory: worth what its parts are worth together, as old as its newest part."""
     return replace(item_of(summary.run, side), kind=KIND, importance=round(summary.importance, 6))

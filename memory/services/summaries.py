@@ -110,14 +110,18 @@ def _leaving(writer: LedgerWriter, new: Sequence[MemoryItem], now: datetime) -> 
 
 
 def _kept(writer: LedgerWriter, new: Sequence[MemoryItem], now: datetime) -> set[UUID]:
-    """Those of the new memories that would not be the first to leave again."""
-    kept = list(new)
+    """Those of the new memories that the policy would not send away again, and for whose tokens nothing else must
+    leave: a summary is worth its place, but not its length (docs/lab-log.md, "Summaries")."""
+    kept = sorted(new, key=lambda item: -item.importance)
     while kept:
         _policy, leaving = _leaving(writer, kept, now)
         out = {eviction.memory for eviction in leaving}
-        if not any(item.id in out for item in kept):
+        if any(item.id in out for item in kept):
+            kept = [item for item in kept if item.id not in out]
+        elif any(eviction.over == "tokens" for eviction in leaving):
+            kept.pop()
+        else:
             break
-        kept = [item for item in kept if item.id not in out]
     return {item.id for item in kept}
 
 

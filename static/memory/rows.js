@@ -4,6 +4,7 @@ import { el, iconButton } from "../site/dom.js";
 import { knows, locale, say } from "../site/words.js";
 import { age, dayOf, fullTime } from "../site/when.js";
 import { judging } from "./judging.js";
+import { doubtOf } from "./doubts.js";
 import { current, forget, onChange, pin, restore, unforget, unpin } from "./store.js";
 import { whyPanel } from "./why.js";
 
@@ -116,12 +117,13 @@ export function memoryRow(row, options = {}) {
   const actions = el("div", { class: "memory-actions" });
   const facts = factsOf(row, options);
   const words = el("div", {});
+  const doubt = el("div", { class: "memory-doubt" });
   const judgement = el("div", { class: "memory-judgement" });
   if (options.recall) facts.append(whyButton(id, options, node));
   facts.append(tags);
   node.append(
     row.weight === undefined || row.weight === null ? "" : weightBar(row),
-    el("div", { class: "memory-body" }, words, facts, judgement),
+    el("div", { class: "memory-body" }, words, facts, doubt, judgement),
     actions,
   );
   let shownText;
@@ -133,6 +135,7 @@ export function memoryRow(row, options = {}) {
     shownText = now.text;
     tags.replaceChildren(...tagsOf(now));
     const judged = now.text && ["held", "archived"].includes(now.state ?? "held");
+    doubt.replaceChildren(...doubtOf(now, id));
     if (judged !== judgement.hasChildNodes()) judgement.replaceChildren(...(judged ? [judging(id, options.recall)] : []));
     actions.replaceChildren(...actionsOf(now, id, options));
     if (focused) actions.querySelector("button")?.focus();

@@ -184,7 +184,7 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_DEFAULT_QUEUE = "default"
 CELERY_TASK_ROUTES = {"training.*": {"queue": "training"}}
 CELERY_IMPORTS = ["memory.services.sweeps"]  # registers what does each kind of job
-CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
+CELERY_BEAT_SCHEDULER = "agora_web.beat:SeedingScheduler"
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": 3600,
@@ -198,9 +198,19 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SYNC_EVERY = 1  # each run is noted at once: the doctor tells a living beat by it
-CELERY_BEAT_SCHEDULE = {  # beat copies it into its tables, where operators can change it
+# Beat copies into its table what is missing there; then it is the operators' (training/services/schedule.py).
+# Seconds, or cron in UTC; a task that this code does not have is left out.
+CELERY_BEAT_SCHEDULE = {
     "jobs that are due": {"task": "memory.run_due_jobs", "schedule": 60.0},
     "turns whose server is gone": {"task": "memory.sweep", "schedule": 10.0},
+    "enough new labels": {"task": "training.retrain_after", "schedule": 300.0},
+    "retraining": {"task": "training.retrain", "schedule": "0 3 * * *"},
+    "hindsight": {"task": "training.sweep", "schedule": "*/30 * * * *"},
+    "shadow scoring": {"task": "training.shadow", "schedule": "*/10 * * * *"},
+    "re-scoring": {"task": "training.rescore_banks", "schedule": "30 * * * *"},
+    "regret report": {"task": "training.regret_report", "schedule": "15 4 * * *"},
+    "summaries": {"task": "memory.summaries", "schedule": "30 4 * * *", "enabled": False},
+    "outdated memories": {"task": "memory.check", "schedule": "45 4 * * *"},
 }
 
 # --- Django ---------------------------------------------------------------------------------------------------------

@@ -130,7 +130,7 @@ def celery_commands() -> Iterable[tuple[str, list[str]]]:
     lean = ["--without-gossip", "--without-mingle", "--loglevel", "INFO"]
     yield "worker", [*app, "worker", "-Q", "default", "-c", "1", "-n", "default@%h", *lean]
     yield "training", [*app, "worker", "-Q", "training", "-c", "1", "-n", "training@%h", *lean]
-    scheduler = "django_celery_beat.schedulers:DatabaseScheduler"
+    scheduler = "agora_web.beat:SeedingScheduler"
     yield "beat", [*app, "beat", "--scheduler", scheduler, "--pidfile", "", "--loglevel", "INFO"]
 
 

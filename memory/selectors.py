@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from memory.adapters import adapter_of
 from memory.engine.bank import Kind
 from memory.engine.types import State
-from memory.models import Bank, Conversation, Event, Memory, MemorySource, Recall, Turn
+from memory.models import Bank, Conversation, Doubt, Event, Memory, MemorySource, Recall, Turn
 from memory.services.turns import NotFound
 
 NEAR_MISSES = 5
@@ -158,8 +158,11 @@ def bank_memories(bank: Bank, *, state: State, query: str, page: int) -> tuple[l
     rows = Memory.objects.filter(bank=bank, state=state).defer("vector", "features")
     for word in query.split()[:8]:
         rows = rows.filter(text__icontains=word)
+    doubts = Doubt.objects.filter(settled_at=None).select_related("newer")
+    doubts = doubts.defer("newer__vector", "newer__features")
     rows = rows.order_by("-pinned", "-at", "-written_seq").prefetch_related(
-        Prefetch("sources", queryset=MemorySource.objects.select_related("turn__conversation"))
+        Prefetch("sources", queryset=MemorySource.objects.select_related("turn__conversation")),
+        Prefetch("doubts", queryset=doubts),
     )
     start = (page - 1) * PAGE
     found = list(rows[start : start + PAGE + 1])
@@ -187,7 +190,7 @@ def memory_json(row: Memory) -> dict[str, Any]:
         "id": str(row.pk), "text": shown_text(row), "role": row.role, "speaker": row.speaker, "side": row.side,
         "at": instant(row.at), "kind": row.kind, "importance": round(row.importance, 4), "tokens": row.tokens,
         "state": row.state, "archive_reason": row.archive_reason, "pinned": row.pinned, "adapter": row.adapter,
-        "undo_until": instant(row.forgotten_until),
+        "undo_until": instant(row.forgotten_until), "doubt": _doubt(row),
         "sources": [
             {
                 "turn": str(source.turn_id), "conversation": str(source.turn.conversation_id),
@@ -198,6 +201,18 @@ def memory_json(row: Memory) -> dict[str, Any]:
             if source.turn.conversation.forgotten_until is None
         ],
     }  # fmt: skip
+
+
+def _doubt(row: Memory) -> dict[str, Any] | None:
+    """The newest memory that says otherwise, while its person has not looked; a hidden one is not shown."""
+    if row.state not in (State.HELD, State.ARCHIVED):
+        return None
+    doubts = [one for one in row.doubts.all() if one.settled_at is None]
+    seen = [(one.what, one.newer) for one in doubts if one.newer.state in (State.HELD, State.ARCHIVED)]
+    if not seen:
+        return None
+    what, newer = max(seen, key=lambda one: (one[1].at, one[1].written_seq))
+    return {"what": what, "newer": str(newer.pk), "text": newer.text, "at": instant(newer.at)}
 
 
 def instant(at: datetime | None) -> str | None:

@@ -5,7 +5,7 @@ from uuid import UUID
 from celery import shared_task
 from django.utils import timezone
 
-from memory.services import sweeps
+from memory.services import doubts, summaries, sweeps
 from memory.services.jobs import due_jobs, queue_of, run_job
 
 
@@ -25,3 +25,13 @@ def sweep() -> None:
     sweeps.interrupt_silent_turns(timezone.now())
     sweeps.catch_up_with_erasure(timezone.now())
     sweeps.forget_old_jobs(timezone.now())
+
+
+@shared_task(name="memory.summaries")  # type: ignore[untyped-decorator]
+def sum_up() -> None:
+    summaries.ask_for_all(timezone.now())
+
+
+@shared_task(name="memory.check")  # type: ignore[untyped-decorator]
+def check() -> None:
+    doubts.ask_for_all(timezone.now())

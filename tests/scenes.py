@@ -13,7 +13,7 @@ from django.utils import timezone
 from agents.models import Agent
 from agents.services import start_chat, take_seat
 from agora_web.accounts.models import User
-from memory.models import Conversation, Job, Memory, Recall, Turn, TurnState
+from memory.models import Conversation, Doubt, Job, Memory, Recall, Turn, TurnState
 from memory.services import memories
 from memory.services.conversations import forget_conversation, rename_conversation
 from memory.services.recalls import prepare_cue, recall_for_turn
@@ -93,6 +93,9 @@ def live(person: User, agent: Agent, word: str) -> Life:
         forget_conversation(away.pk, keep_memories=True, now=now)
         held = list(Memory.objects.filter(state="held").order_by("-written_seq"))
         memories.forget(held[0].pk, now=now)
+        Doubt.objects.create(
+            owner=person, bank_id=conversation.bank_id, memory=held[1], newer=held[2], what=Doubt.What.NUMBER
+        )
         return Life(
             person=person.pk,
             bank=conversation.bank_id,

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from training import api
-from training.views import runs
+from training.views import runs, schedule
 
 urlpatterns = [
     path("training/", runs.runs, name="training_runs"),
@@ -13,4 +13,7 @@ urlpatterns = [
     path("api/labels/memories/", api.WordsOnMemories.as_view(), name="api_words"),
     path("api/labels/memories/<uuid:memory_id>/", api.WordOnMemory.as_view(), name="api_word"),
     path("api/labels/banks/<uuid:bank_id>/", api.LearningOfBank.as_view(), name="api_learning"),
+    path("training/schedule/", schedule.schedule, name="schedule"),
+    path("training/schedule/times/", schedule.times, name="schedule_times"),
+    path("training/schedule/rules/", schedule.rules, name="rules"),
 ]

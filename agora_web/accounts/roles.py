@@ -13,6 +13,7 @@ ROLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("training", "view_trainingrun"),
         ("training", "add_trainingrun"),
         ("training", "change_trainingrun"),
+        ("training", "change_rules"),
     ),
     "analyst": (
         ("memory", "view_bank"),
@@ -26,6 +27,7 @@ ROLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("agents", "change_agent"),
         ("memory", "view_job"),
         ("memory", "change_job"),
+        ("training", "change_rules"),
         ("accounts", "view_user"),
         ("accounts", "change_user"),
         ("training", "view_trainingrun"),

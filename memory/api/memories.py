@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from memory import selectors
-from memory.services import memories
+from memory.services import doubts, memories
 
 
 class MemoryVerb(APIView):
@@ -46,6 +46,10 @@ class Unforget(MemoryVerb):
 
 class Restore(MemoryVerb):
     verb = staticmethod(memories.restore)
+
+
+class Settle(MemoryVerb):
+    verb = staticmethod(doubts.settle)
 
 
 class Erase(APIView):

@@ -10,5 +10,6 @@ urlpatterns = [
     path("memories/<uuid:memory_id>/forget/", memories.Forget.as_view()),
     path("memories/<uuid:memory_id>/unforget/", memories.Unforget.as_view()),
     path("memories/<uuid:memory_id>/restore/", memories.Restore.as_view()),
+    path("memories/<uuid:memory_id>/settle/", memories.Settle.as_view()),
     path("memories/<uuid:memory_id>/erase/", memories.Erase.as_view()),
 ]

@@ -24,7 +24,8 @@ class Kind(StrEnum):
 
     CONFIGURED = "configured"  # data: memories, tokens, policy; evict_at, unit, kind, adapter where not the usual ones
     WRITTEN = "written"  # data: tokens, importance, adapter, turn, side, piece, role, features (in thousandths); of a
-    # merged memory, in place of features: parts, and written (the number of its newest part)
+    # merged memory or a summary, in place of features: parts, and written (the number of its newest part); of a summary
+    # also formed: its parts have left on their own account and stay where they are
     TOLD = "told"  # another source of a memory: data: turn, side, how ("retold", "merged"), cosine
     EVICTED = "evicted"  # data: reason, policy, adapter, score, over, instead, budget; into, where it was merged
     RESTORED = "restored"  # data: reason
@@ -68,7 +69,8 @@ class Mark:
     role: str = ""
     features: tuple[int, ...] = ()  # in thousandths; gone with an erasure
     parts: tuple[UUID, ...] = ()  # what it was merged of; gone with an erasure
-    into: UUID | None = None  # the merged memory, not erased, that holds words of this one
+    into: UUID | None = None  # the merged memory or summary, not erased, that holds words of this one
+    formed: str = ""  # "summary" of one; gone with an erasure
 
 
 class BankState:
@@ -131,6 +133,9 @@ def apply(state: BankState, event: BankEvent) -> BankState:
         _count(state, after, +1)
         _measure(state, before, after)
         state.marks[event.memory] = after
+        if before is None and after.formed:
+            for part in after.parts:
+                state.marks[part] = replace(state.marks[part], into=event.memory)
         if before is not None and before.parts and not after.parts:
             _release(state, before.parts, event.memory)
     else:
@@ -183,7 +188,8 @@ def _written(state: BankState, event: BankEvent) -> Mark:
         raise BankError(f"Event {event.seq} ({event.kind}) is about a memory that was never written.")
     parts = [state.marks[part] for part in ids]
     return replace(  # it is as old, and was recalled as often and as late, as the part that stands best
-        mark, parts=ids, written_at=max((part.written_at for part in parts if part.written_at), default=event.at),
+        mark, parts=ids, formed=data.get("formed", ""),
+        written_at=max((part.written_at for part in parts if part.written_at), default=event.at),
         recalls=max(part.recalls for part in parts), strength=max(part.strength for part in parts),
         last_recalled=max((part.last_recalled for part in parts if part.last_recalled), default=None),
     )  # fmt: skip
@@ -211,7 +217,9 @@ def _changed(mark: Mark | None, event: BankEvent) -> Mark:
             reason = "" if to is State.HELD else data.get("reason", mark.reason)
             return replace(mark, state=to, before=None, reason=reason, pinned=pinned)
         case Kind.ERASED:
-            return replace(mark, state=State.ERASED, before=None, pinned=False, reason="", features=(), parts=())
+            return replace(
+                mark, state=State.ERASED, before=None, pinned=False, reason="", features=(), parts=(), formed=""
+            )
         case Kind.RESCORED:
             return replace(mark, importance=data["importance"], adapter=data["adapter"])
         case _:

@@ -122,13 +122,15 @@ def _span(near: Sequence[MemoryItem], run: Sequence[int]) -> timedelta:
 
 
 @dataclass(frozen=True)
-class _Sentence:
+class Said:
+    """One sentence of a part of a run."""
+
     part: int
     text: str
     words: tuple[str, ...]
     negations: int
 
-    def repeats(self, other: _Sentence, speakers: Sequence[str]) -> bool:
+    def repeats(self, other: Said, speakers: Sequence[str]) -> bool:
         """Whether the other says all of this: the same speaker, these terms in this order, as many negations."""
         if self.negations != other.negations or speakers[self.part] != speakers[other.part]:
             return False
@@ -144,38 +146,38 @@ def general_text(parts: Sequence[MemoryItem], share: float, idf: Idf) -> str | N
     fit, or a part has nothing to say.
     """
     speakers = [part.speaker for part in parts]
-    said = _told_once(_said(parts), speakers)
+    told = _told_once(said(parts), speakers)
     limit = min(WINDOW_TOKENS, int(share * sum(part.tokens for part in parts)))
-    by_worth = sorted(said, key=lambda one: -_worth(one, idf))
-    chosen = {one for one in said if one.negations}
+    by_worth = sorted(told, key=lambda one: -_worth(one, idf))
+    chosen = {one for one in told if one.negations}
     for part in range(len(parts)):
         best = next((one for one in by_worth if one.part == part), None)
         if best is not None:
             chosen.add(best)
-        elif not any(one.part == part for one in _said(parts)):
+        elif not any(one.part == part for one in said(parts)):
             return None
-    if count_tokens(_written([one for one in said if one in chosen], speakers)) > limit:
+    if count_tokens(written([one for one in told if one in chosen], speakers)) > limit:
         return None
     for one in by_worth:
-        more = [other for other in said if other in chosen or other == one]
-        if count_tokens(_written(more, speakers)) <= limit:
+        more = [other for other in told if other in chosen or other == one]
+        if count_tokens(written(more, speakers)) <= limit:
             chosen.add(one)
-    return _written([one for one in said if one in chosen], speakers)
+    return written([one for one in told if one in chosen], speakers)
 
 
-def _said(parts: Sequence[MemoryItem]) -> list[_Sentence]:
+def said(parts: Sequence[MemoryItem]) -> list[Said]:
     """All sentences but courtesy; a "no" or "yes" right after a question is an answer."""
-    out: list[_Sentence] = []
+    out: list[Said] = []
     asked = False
     for number, part in enumerate(parts):
         for sentence in sentences(part.text):
             if asked or not is_small_talk(sentence):
-                out.append(_Sentence(number, sentence, tuple(terms(sentence)), negations(sentence)))
+                out.append(Said(number, sentence, tuple(terms(sentence)), negations(sentence)))
             asked = sentence.endswith(("?", "？", "؟"))
     return out
 
 
-def _told_once(said: Sequence[_Sentence], speakers: Sequence[str]) -> list[_Sentence]:
+def _told_once(said: Sequence[Said], speakers: Sequence[str]) -> list[Said]:
     """Without those that another one says too; of two that say the same the first stays."""
 
     def repeated(place: int) -> bool:
@@ -188,12 +190,12 @@ def _told_once(said: Sequence[_Sentence], speakers: Sequence[str]) -> list[_Sent
     return [one for place, one in enumerate(said) if not repeated(place)]
 
 
-def _worth(one: _Sentence, idf: Idf) -> float:
+def _worth(one: Said, idf: Idf) -> float:
     """How rare its words are, by the root of its length, as under a token budget."""
     return float(sum(idf(word) for word in set(one.words)) / max(1, count_tokens(one.text)) ** 0.5)
 
 
-def _written(chosen: Sequence[_Sentence], speakers: Sequence[str]) -> str:
+def written(chosen: Sequence[Said], speakers: Sequence[str]) -> str:
     """Sentences of one speaker after the other stand in one line."""
     lines: list[tuple[str, list[str]]] = []
     for one in chosen:
@@ -205,7 +207,7 @@ def _written(chosen: Sequence[_Sentence], speakers: Sequence[str]) -> str:
     return "\n".join(f"{who}: {' '.join(told)}" if named and who else " ".join(told) for who, told in lines)
 
 
-def side_of(run: Run, vectors: Floats, seq: int) -> NewSide:
+def side_of(run: Run, vectors: Floats, seq: int, kind: str = KIND) -> NewSide:
     """The run as something to be written: at its first part's place, with the mean of its parts' vectors (K, E).
 
     The id follows from the parts and the event's number, so that a replay makes the same one. The content names the
@@ -215,9 +217,9 @@ def side_of(run: Run, vectors: Floats, seq: int) -> NewSide:
     mean = vectors.mean(axis=0)
     names = ":".join(str(part.id) for part in run.parts)
     return NewSide(
-        id=uuid5(first.id, f"merged {seq}"), text=run.text, role=run.role, speaker=run.speaker, at=first.at,
+        id=uuid5(first.id, f"{kind} {seq}"), text=run.text, role=run.role, speaker=run.speaker, at=first.at,
         turn=first.turn, side=first.side, place=first.place, piece=first.piece,
-        content=hashlib.sha256(f"merged:{names}".encode()).digest(),
+        content=hashlib.sha256(f"{kind}:{names}".encode()).digest(),
         vector=np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-9), dtype=np.float32),
     )  # fmt: skip
 

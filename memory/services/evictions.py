@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
 from memory.engine.bank import Kind, as_marked
-from memory.engine.retention import choose_evictions, policy_named
+from memory.engine.retention import Eviction, RetentionPolicy, choose_evictions, policy_named
 from memory.engine.types import Budget
 from memory.hot_banks import memory_item
 from memory.models import Memory
@@ -25,11 +25,19 @@ def evict_to_budget(
     left = writer.left()
     held = [item for item in writer.hot if item.id not in left]
     returned = [replace(as_marked(memory_item(row), state.marks[row.pk]), pinned=row.pk in spare) for row in back]
-    for eviction in choose_evictions([*held, *returned], budget, ranking, now):
+    leave_for_room(writer, choose_evictions([*held, *returned], budget, ranking, now), ranking, budget, now)
+
+
+def leave_for_room(
+    writer: LedgerWriter, leaving: Iterable[Eviction], policy: RetentionPolicy, budget: Budget, now: datetime
+) -> None:
+    """Send to the archive what was chosen to leave, with what explains it."""
+    for eviction in leaving:
         writer.add(
-            Kind.EVICTED, eviction.memory, now, reason="budget", policy=ranking.name,
-            adapter=state.marks[eviction.memory].adapter, score=round(eviction.score, 6), over=eviction.over,
-            instead=str(eviction.instead) if eviction.instead else None, budget=[budget.memories, budget.tokens],
+            Kind.EVICTED, eviction.memory, now, reason="budget", policy=policy.name,
+            adapter=writer.hot.state.marks[eviction.memory].adapter, score=round(eviction.score, 6),
+            over=eviction.over, instead=str(eviction.instead) if eviction.instead else None,
+            budget=[budget.memories, budget.tokens],
         )  # fmt: skip
 
 

@@ -19,15 +19,23 @@ from celery import current_app
 from django.db import DEFAULT_DB_ALIAS, transaction
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from kombu.exceptions import OperationalError
 
+from memory.engine.types import BankError
 from memory.models import Job, JobState
 from memory.tenancy import acting_as
 
 LEASE = timedelta(minutes=2)
 MAX_ATTEMPTS = 5
 LOST = "Its workers ended before it did, five times. See the workers' logs."
+NEVER_CANCELLED = frozenset({"memory.erase", "memory.erase_conversation"})  # by operators: a person was promised it
 log = logging.getLogger(__name__)
+
+
+class JobRefused(BankError):
+    """A job cannot be changed so; the sentence says why."""
+
 
 Work = Callable[[str], None]
 GivenUp = Callable[[str, str], None]  # with the key and the sentence
@@ -175,6 +183,37 @@ def renew(job_id: UUID, lease: UUID, *, progress: float | None = None, stage: st
     mine = Job.objects.using("worker").filter(pk=job_id, lease=lease, state=JobState.RUNNING)
     told: dict[str, Any] = {} if progress is None else {"progress": progress, "stage": stage}
     return bool(mine.update(lease_until=timezone.now() + LEASE, **told))
+
+
+def retry(job_id: UUID, *, now: datetime) -> None:
+    """Let a failed job be tried again from the beginning, as its owner. Raises `JobRefused`."""
+    job = _locked(job_id)
+    if job.state != JobState.FAILED:
+        raise JobRefused(_("Only a job that failed can be tried again; look at the list anew."))
+    if Job.objects.filter(kind=job.kind, key=job.key, state__in=(JobState.PENDING, JobState.RUNNING)).exists():
+        raise JobRefused(_("The same waits already, or runs."))
+    job.state, job.attempts, job.run_after, job.finished_at = JobState.PENDING, 0, now, None
+    job.save(update_fields=["state", "attempts", "run_after", "finished_at"])
+    transaction.on_commit(_wake)
+
+
+def cancel(job_id: UUID, *, now: datetime) -> None:
+    """Have a waiting job never done. Raises `JobRefused` for one that runs, or is over."""
+    job = _locked(job_id)
+    if job.state != JobState.PENDING:
+        raise JobRefused(_("Only a job that waits can be cancelled; look at the list anew."))
+    if job.kind in NEVER_CANCELLED:
+        raise JobRefused(_("A person asked for this erasure; only they can take it back."))
+    job.state, job.finished_at = JobState.CANCELLED, now
+    job.save(update_fields=["state", "finished_at"])
+
+
+def _locked(job_id: UUID) -> Job:
+    """The row of one job that the acting person may change, held until the transaction ends."""
+    job = Job.objects.select_for_update().filter(pk=job_id).first()
+    if job is None:
+        raise JobRefused(_("There is no such job any more."))
+    return job
 
 
 def _give_up_or_retry(job: Job, lease: UUID, error: Exception) -> None:

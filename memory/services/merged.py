@@ -1,4 +1,5 @@
-"""Merged memories when something happens to what they are made of: no word of a source outlives it in one."""
+"""Merged memories and summaries when something happens to what they are made of: no word of a source outlives it in
+one."""
 
 from __future__ import annotations
 
@@ -15,11 +16,15 @@ from memory.services.scrubbing import scrub
 
 
 def parts_with(writer: LedgerWriter, memory: UUID) -> list[UUID]:
-    """The parts of a merged memory that share its fate: archived for it, or forgotten with it. No other has any."""
+    """The parts of a merged memory or a summary that share its fate: archived, or forgotten with it. No other has any.
+
+    Of a merged memory those that were archived for it: one that a person restored has a life of its own.
+    """
     marks = writer.hot.state.marks
+    summary = bool(marks[memory].formed)
     return [
         part for part in marks[memory].parts
-        if marks[part].reason == "merged" and marks[part].state in (State.ARCHIVED, State.FORGOTTEN)
+        if (summary or marks[part].reason == "merged") and marks[part].state in (State.ARCHIVED, State.FORGOTTEN)
     ]  # fmt: skip
 
 
@@ -31,7 +36,8 @@ def stands(writer: LedgerWriter, memory: UUID) -> bool:
 
 
 def take_apart(writer: LedgerWriter, memories: Iterable[UUID], now: datetime) -> None:
-    """Erase every merged memory that holds words of `memories` or is among them; other parts come back if they fit.
+    """Erase every merged memory or summary that holds words of `memories` or is among them; other parts of a merged
+    one come back if they fit, those of a summary stay in the archive.
 
     To be called after the events about `memories`: what this transaction did something to already stays so.
     """

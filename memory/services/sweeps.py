@@ -44,8 +44,9 @@ def catch_up_with_erasure(now: datetime) -> None:
 
 
 def forget_old_jobs(now: datetime) -> None:
-    """Take away the rows of jobs done a week ago; failed ones stay until somebody looked."""
-    Job.objects.using("worker").filter(state=JobState.DONE, finished_at__lt=now - KEEP_DONE_JOBS).delete()
+    """Take away the rows of jobs done or cancelled a week ago; failed ones stay until somebody looked."""
+    over = (JobState.DONE, JobState.CANCELLED)
+    Job.objects.using("worker").filter(state__in=over, finished_at__lt=now - KEEP_DONE_JOBS).delete()
 
 
 @handles("memory.erase")

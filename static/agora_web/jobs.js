@@ -10,12 +10,24 @@ async function renew() {
     const answer = await fetch(window.location.href, { credentials: "same-origin" });
     if (!answer.ok || answer.redirected) throw new TypeError("no list came back");
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    list.replaceChildren(...page.getElementById("jobs").children);
+    show(page.getElementById("jobs").children);
     document.dispatchEvent(new Event("agora:times"));
     say(note.dataset.fresh);
   } catch {
     say(note.dataset.paused);
   }
+}
+
+/** The new rows stand where the old ones stood: scrolled as far, and the same button has the focus. */
+function show(rows) {
+  const focused = list.contains(document.activeElement) ? document.activeElement : null;
+  const left = list.querySelector(".table-wrap")?.scrollLeft ?? 0;
+  list.replaceChildren(...rows);
+  const wrap = list.querySelector(".table-wrap");
+  if (wrap) wrap.scrollLeft = left;
+  if (!focused) return;
+  const same = focused.value && list.querySelector(`button[name="${focused.name}"][value="${focused.value}"]`);
+  (same || wrap)?.focus({ preventScroll: true });
 }
 
 /** Told once when it changes, not every five seconds. */

@@ -36,7 +36,7 @@ async function fetchWords() {
   }
 }
 
-async function judge(id, word, recall) {
+export async function judge(id, word, recall) {
   const before = known.get(id) ?? null;
   const path = `/api/labels/memories/${id}/`;
   note(id, before === word ? null : word);
@@ -49,6 +49,9 @@ async function judge(id, word, recall) {
     toast(error.message);
   }
 }
+
+/** The word that the person has said on a memory, as far as this page knows. */
+export const wordOn = (id) => known.get(id) ?? null;
 
 /** Three toggles for a memory's row; `recall` is the recall that it stands under, if any. */
 export function judging(id, recall) {

@@ -4,6 +4,7 @@ import { el, iconButton } from "../site/dom.js";
 import { knows, locale, say } from "../site/words.js";
 import { age, dayOf, fullTime } from "../site/when.js";
 import { judging } from "./judging.js";
+import { doubtOf } from "./doubts.js";
 import { current, forget, onChange, pin, restore, unforget, unpin } from "./store.js";
 import { whyPanel } from "./why.js";
 
@@ -72,6 +73,7 @@ function tagsOf(row) {
   if (row.pinned) tags.push(el("span", { class: "tag warm", text: say("pinned") }));
   if (row.cited) tags.push(el("span", { class: "tag good", text: say("cited") }));
   if (row.kind === "merged") tags.push(el("span", { class: "tag", title: say("merged_title"), text: say("merged") }));
+  if (row.kind === "summary") tags.push(el("span", { class: "tag", title: say("summary_title"), text: say("summary") }));
   if (row.state === "archived") tags.push(el("span", { class: "tag", text: say("archived") }));
   if (row.state === "forgotten") tags.push(el("span", { class: "tag bad", text: say("forgotten_row") }));
   if (row.state === "erased") tags.push(el("span", { class: "tag bad", text: say("erased_row") }));
@@ -115,12 +117,13 @@ export function memoryRow(row, options = {}) {
   const actions = el("div", { class: "memory-actions" });
   const facts = factsOf(row, options);
   const words = el("div", {});
+  const doubt = el("div", { class: "memory-doubt" });
   const judgement = el("div", { class: "memory-judgement" });
   if (options.recall) facts.append(whyButton(id, options, node));
   facts.append(tags);
   node.append(
     row.weight === undefined || row.weight === null ? "" : weightBar(row),
-    el("div", { class: "memory-body" }, words, facts, judgement),
+    el("div", { class: "memory-body" }, words, facts, doubt, judgement),
     actions,
   );
   let shownText;
@@ -132,6 +135,7 @@ export function memoryRow(row, options = {}) {
     shownText = now.text;
     tags.replaceChildren(...tagsOf(now));
     const judged = now.text && ["held", "archived"].includes(now.state ?? "held");
+    doubt.replaceChildren(...doubtOf(now, id));
     if (judged !== judgement.hasChildNodes()) judgement.replaceChildren(...(judged ? [judging(id, options.recall)] : []));
     actions.replaceChildren(...actionsOf(now, id, options));
     if (focused) actions.querySelector("button")?.focus();

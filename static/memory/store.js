@@ -81,6 +81,8 @@ export async function restore(id) {
   return done;
 }
 
+export const settle = (id) => act(id, "settle", { doubt: null });
+
 export async function erase(id) {
   const done = await act(id, "erase");
   if (done) note(id, { state: "erased", undo_until: null });

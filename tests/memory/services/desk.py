@@ -183,7 +183,7 @@ def _merged_rightly(
         if mark.into is not None:
             assert memory in told.marks[mark.into].parts
         if mark.parts:
-            assert rows[memory].kind == "merged"
+            assert rows[memory].kind == (mark.formed or "merged")
             assert set(mark.parts) <= rows.keys()  # none is erased
             said = {word for part in mark.parts for word in terms(f"{rows[part].speaker} {rows[part].text}")}
             assert set(terms(rows[memory].text)) <= said

@@ -40,13 +40,16 @@ def handles(kind: str) -> Callable[[Work], Work]:
     return register
 
 
-def enqueue(kind: str, key: str, *, owner_id: UUID | None, run_after: datetime | None = None) -> None:
+def enqueue(
+    kind: str, key: str, *, owner_id: UUID | None, run_after: datetime | None = None, using: str = "default"
+) -> None:
     """Write down a job; one that waits already takes the new time. After the commit, wake a worker if it is due."""
     due = run_after or timezone.now()
-    if not Job.objects.filter(kind=kind, key=key, state=JobState.PENDING).update(run_after=due):
-        Job.objects.bulk_create([Job(kind=kind, key=key, owner_id=owner_id, run_after=due)], ignore_conflicts=True)
+    jobs = Job.objects.using(using)
+    if not jobs.filter(kind=kind, key=key, state=JobState.PENDING).update(run_after=due):
+        jobs.bulk_create([Job(kind=kind, key=key, owner_id=owner_id, run_after=due)], ignore_conflicts=True)
     if run_after is None:
-        transaction.on_commit(_wake)
+        transaction.on_commit(_wake, using=using)
 
 
 def _wake() -> None:

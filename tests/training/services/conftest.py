@@ -9,6 +9,7 @@ import pytest
 from django.contrib.auth.models import Group
 
 from agora_web.accounts.models import User
+from memory import adapters
 from memory.models import AdapterVersion
 from tests.memory.services.conftest import database, desk, person
 from training.models import Promotion, Snapshot, TrainingRun
@@ -33,4 +34,5 @@ def operator(database: None) -> Iterator[User]:
         model.objects.using("owner").all().delete()
     AdapterVersion.objects.using("owner").filter(weights__isnull=False).delete()
     AdapterVersion.objects.using("owner").update(serves=False)
+    adapters._at_hand.clear()  # in earnest a version never means something else
     User.objects.using("owner").get(pk=made.pk).delete()

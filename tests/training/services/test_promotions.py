@@ -4,6 +4,7 @@ bank but a longer ledger."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from copy import deepcopy
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -16,13 +17,14 @@ from hypothesis import strategies as st
 
 from agora_web.accounts.models import User
 from memory import adapters
-from memory.adapters import serving_adapter, serving_name, shipped_adapter
+from memory.adapters import importance_by, serving_adapter, serving_name, shipped_adapter
 from memory.engine.bank import Mark
-from memory.engine.types import State
+from memory.engine.types import Role, State
 from memory.models import AdapterVersion, Bank, Job, Memory
 from memory.services import memories
 from memory.services.banks import BankConfiguration
 from memory.services.jobs import HANDLERS, run_job
+from memory.services.memories import MemoryRefused
 from memory.services.rebudget import configuration_of_bank, preview_change
 from memory.tenancy import acting_as
 from tests.memory.services.desk import Desk
@@ -41,8 +43,16 @@ TOLD = ["My boat is called Seagull", "Rent is 900 euros", "The key lies under th
 def full(desk: Desk, operator: User) -> Desk:
     for number, text in enumerate(TOLD):
         desk.tell(text, f"I have noted number {number}.")
-    desk.configure(budget_memories=16, evict_at=0.5)
+    fill_up(desk, budget_memories=16, evict_at=0.5)
     return desk
+
+
+def fill_up(desk: Desk, **fields: Any) -> None:
+    """Set the bank up, then bring memories back beyond the share at which it evicts: what is scored anew evicts."""
+    desk.configure(**fields)
+    for text in desk.texts(State.ARCHIVED)[:4]:
+        with desk.acting(), suppress(MemoryRefused):
+            memories.restore(desk.memory(text).pk, now=NOW)
 
 
 @pytest.fixture
@@ -119,9 +129,12 @@ def test_promoting_scores_every_bank_that_follows_anew_and_new_banks_begin_with_
     full: Desk, operator: User, challenger: AdapterVersion
 ) -> None:
     assert serving_adapter().version == shipped_adapter().version
-    before = everything(full)
-    run = ended_run(challenger)
-    made = promoted(operator, run, reason="")
+    state = full.agree()
+    with full.acting():
+        known = {row.pk: row for row in Memory.objects.filter(bank=full.bank_id)}
+    usual = {pk: importance_by(shipped_adapter(), row.features, Role(row.role), state) for pk, row in known.items()}
+    held_before = {pk for pk, row in known.items() if row.state == State.HELD}
+    made = promoted(operator, ended_run(challenger), reason="")
     assert serving_adapter().version == "run-1"
     assert bank_of(full).adapter == "", "a bank's row says what serves it until its own step is done"
     work()
@@ -130,9 +143,11 @@ def test_promoting_scores_every_bank_that_follows_anew_and_new_banks_begin_with_
     held = [pk for pk, mark in marks.items() if mark.state is State.HELD]
     assert held
     assert {rows[pk][1] for pk in held} == {"run-1"}
-    assert all(rows[pk][0] == pytest.approx(1 - before[2][pk][0], abs=2e-2) for pk in held)
+    assert held_before > set(held)
+    for pk in held:
+        assert rows[pk][0] == pytest.approx(1 - usual[pk], abs=1e-3)
     step = step_of(full, made)
-    assert (step.state, step.rescored, step.left, step.error) == (StepState.DONE, 16, 8, "")
+    assert (step.state, step.rescored, step.left, step.error) == (StepState.DONE, 12, 4, "")
     assert Desk(full.person).agree()
     with full.acting():
         assert set(Bank.objects.values_list("adapter", flat=True)) == {"run-1"}
@@ -293,7 +308,7 @@ def test_workers_know_how_to_do_both_jobs() -> None:
 def test_rolled_back_every_bank_is_as_it_was(
     full: Desk, operator: User, challenger: AdapterVersion, fields: dict[str, Any]
 ) -> None:
-    full.configure(**fields)
+    fill_up(full, **fields)
     before = everything(full)
     made = promoted(operator)
     work()
@@ -317,10 +332,11 @@ def test_rolled_back_every_bank_is_as_it_was(
 def test_what_people_did_since_stays_when_it_is_rolled_back(
     full: Desk, operator: User, challenger: AdapterVersion
 ) -> None:
+    before = set(full.texts(State.ARCHIVED))
     made = promoted(operator)
     work()
-    gone = full.texts(State.ARCHIVED)
-    assert len(gone) == 8
+    gone = [text for text in full.texts(State.ARCHIVED) if text not in before]
+    assert len(gone) == 4
     with full.acting():
         memories.erase(full.memory(gone[0]).pk, now=NOW)
     full.tell("News of the harbour", "")
@@ -413,7 +429,7 @@ def mild(version: str = "run-1") -> Any:
     from dataclasses import replace
 
     shipped = shipped_adapter()
-    priors = {kind: replace(one, bias=one.bias + 0.5) for kind, one in shipped.importance.priors.items()}
+    priors = {kind: replace(one, weights=one.weights * 1.05) for kind, one in shipped.importance.priors.items()}
     return replace(shipped, version=version, importance=type(shipped.importance)(priors))
 
 
@@ -479,7 +495,8 @@ def test_no_rule_promotes_what_is_not_better_or_fails(full: Desk, ruled: Any, ch
     assert after_run(ended_run(challenger)) is None
     ruled(promote="automatic", confidence=0.95)
     assert after_run(ended_run(challenger, state=RunState.FAILED)) is None
-    assert after_run(ended_run(challenger, champion="prior-2")) is None, "compared with what does not serve"
+    stored(upside_down("run-0"))
+    assert after_run(ended_run(challenger, champion="run-0")) is None, "compared with what does not serve"
     assert not Promotion.objects.using("worker").exists()
 
 

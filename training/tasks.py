@@ -1,5 +1,12 @@
-"""What a worker has to know of training: the jobs that it can be given."""
+"""What a worker has to know of training: the jobs that it can be given, and what runs by the clock."""
 
-from training.services import own_heads, rescoring
+from celery import shared_task
 
-__all__ = ["own_heads", "rescoring"]
+from training.services import forgetting, own_heads, rescoring, shadows
+
+__all__ = ["forgetting", "own_heads", "rescoring"]
+
+
+@shared_task(name="training.score_silently")  # type: ignore[untyped-decorator]
+def score_silently() -> None:
+    shadows.score_silently()

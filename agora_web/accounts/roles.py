@@ -7,8 +7,18 @@ from django.contrib.auth.models import Group, Permission
 # role -> permissions as (app label, codename)
 ROLES: dict[str, tuple[tuple[str, str], ...]] = {
     "labeller": (("memory", "view_memory"),),
-    "operator": (("memory", "view_job"), ("memory", "change_job")),
-    "analyst": (("memory", "view_bank"), ("memory", "view_recall"), ("memory", "view_event")),
+    "operator": (
+        ("memory", "view_job"),
+        ("memory", "change_job"),
+        ("training", "view_promotion"),
+        ("training", "add_promotion"),
+    ),
+    "analyst": (
+        ("memory", "view_bank"),
+        ("memory", "view_recall"),
+        ("memory", "view_event"),
+        ("training", "view_promotion"),
+    ),
     "administrator": (
         ("agents", "view_agent"),
         ("agents", "add_agent"),
@@ -17,6 +27,8 @@ ROLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("memory", "change_job"),
         ("accounts", "view_user"),
         ("accounts", "change_user"),
+        ("training", "view_promotion"),
+        ("training", "add_promotion"),
     ),
 }
 

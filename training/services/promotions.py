@@ -69,10 +69,10 @@ def _not_better(report: dict[str, Any], rules: Rules) -> Iterator[str]:
 
 def _losses(report: dict[str, Any], rules: Rules) -> Iterator[str]:
     for guard in report.get("guards", ()):
-        lost = float(guard.get("lost", 0.0))
-        if not lost <= rules.most_lost or not guard.get("ok", True):
+        lost = guard.get("lost")  # none where there was nothing to measure
+        if not guard.get("ok", True) or not (lost is None or lost <= rules.most_lost):
             yield _("On “%(name)s” it loses %(lost)s; at most %(most)s may be lost.") % {
-                "name": guard.get("name", ""), "lost": f"{lost:.3f}", "most": f"{rules.most_lost:.3f}",
+                "name": guard.get("name", ""), "lost": f"{lost or 0:.3f}", "most": f"{rules.most_lost:.3f}",
             }  # fmt: skip
     for kind, found in report.get("by_kind", {}).items():
         lost = float(found.get("lost", found.get("champion", 0.0) - found.get("challenger", 0.0)))
@@ -104,21 +104,24 @@ def promote(
             raise PromotionRefused(_("%(version)s serves already.") % {"version": version})
         if mode == PromotionMode.SERVE:
             _refuse_while_busy(using)
-            against = _against(run, former, using)
-            if against and not reason.strip():
-                raise PromotionRefused(" ".join(against))
-        made = _write(adapter, former, run, using, by_id=by, reason=reason.strip(), automatic=automatic, mode=mode, at=now)
+            told = against(run, using=using)
+            if told and not reason.strip():
+                raise PromotionRefused(" ".join(told))
+        made = _write(
+            adapter, former, run, using, by_id=by, reason=reason.strip(), automatic=automatic, mode=mode, at=now
+        )
     return made
 
 
-def _against(run: TrainingRun | None, former: Adapter, using: str) -> list[str]:
+def against(run: TrainingRun | None, *, using: str = "default") -> list[str]:
+    """All that speaks against letting a run's challenger serve in place of what serves now, each a sentence."""
     if run is None:
         return [_("No run has compared it with what serves now.")]
-    told = may_promote(run, rules_now(using))
-    if run.champion_id and run.champion_id != former.version:
+    told, serves = may_promote(run, rules_now(using)), serving_adapter().version
+    if run.champion_id and run.champion_id != serves:
         told.append(
             _("It was compared with %(champion)s, but %(serves)s serves now: train again.")
-            % {"champion": run.champion_id, "serves": former.version}
+            % {"champion": run.champion_id, "serves": serves}
         )
     return told
 

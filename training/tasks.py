@@ -1,5 +1,12 @@
-"""What a worker has to know of training: the jobs that it can be given."""
+"""What a worker has to know of training: the jobs that it can be given, and what runs by the clock."""
 
-from training.services import own_heads, runs, schedule
+from celery import shared_task
 
-__all__ = ["own_heads", "runs", "schedule"]
+from training.services import forgetting, own_heads, rescoring, runs, schedule, shadows
+
+__all__ = ["forgetting", "own_heads", "rescoring", "runs", "schedule"]
+
+
+@shared_task(name="training.shadow")  # type: ignore[untyped-decorator]
+def shadow() -> None:
+    shadows.score_silently()

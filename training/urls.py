@@ -3,13 +3,15 @@
 from django.urls import path
 
 from training import api
-from training.views import runs, schedule
+from training.views import adapters, runs, schedule
 
 urlpatterns = [
     path("training/", runs.runs, name="training_runs"),
     path("training/runs/<uuid:run_id>/", runs.run, name="training_run"),
     path("training/runs/<uuid:run_id>/cancel/", runs.cancel, name="training_cancel"),
     path("api/training/runs/<uuid:run_id>/", runs.RunState.as_view(), name="api_training_run"),
+    path("training/adapters/", adapters.adapters, name="training_adapters"),
+    path("training/adapters/file/", adapters.adapter_file, name="training_adapter_file"),
     path("api/labels/memories/", api.WordsOnMemories.as_view(), name="api_words"),
     path("api/labels/memories/<uuid:memory_id>/", api.WordOnMemory.as_view(), name="api_word"),
     path("api/labels/banks/<uuid:bank_id>/", api.LearningOfBank.as_view(), name="api_learning"),

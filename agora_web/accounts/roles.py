@@ -14,12 +14,15 @@ ROLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("training", "add_trainingrun"),
         ("training", "change_trainingrun"),
         ("training", "change_rules"),
+        ("training", "view_promotion"),
+        ("training", "add_promotion"),
     ),
     "analyst": (
         ("memory", "view_bank"),
         ("memory", "view_recall"),
         ("memory", "view_event"),
         ("training", "view_trainingrun"),
+        ("training", "view_promotion"),
     ),
     "administrator": (
         ("agents", "view_agent"),
@@ -33,6 +36,8 @@ ROLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("training", "view_trainingrun"),
         ("training", "add_trainingrun"),
         ("training", "change_trainingrun"),
+        ("training", "view_promotion"),
+        ("training", "add_promotion"),
     ),
 }
 

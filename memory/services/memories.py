@@ -147,9 +147,10 @@ def erase(memory_id: UUID, *, now: datetime) -> bool:
     try:
         with changing(memory_id, State.HELD, State.ARCHIVED, State.FORGOTTEN) as (writer, _memory):
             gone = [memory_id, *parts_with(writer, memory_id)]
+            writer.erasing = "memory"
             for one in gone:
                 writer.add(Kind.ERASED, one, now)
-            scrub(gone)
+            writer.erased.update(scrub(gone))
             take_apart(writer, gone, now)
     except NotFound:
         return False

@@ -1,4 +1,4 @@
-"""The ASGI application: pages and JSON by Django, the chat's websocket by Channels."""
+"""The ASGI application: pages and JSON by Django, websockets by Channels."""
 
 import os
 
@@ -11,14 +11,17 @@ from channels.auth import AuthMiddlewareStack  # noqa: E402  (after Django is se
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
 
-from agents.routing import websocket_urlpatterns  # noqa: E402
+from agents.routing import websocket_urlpatterns as chat_sockets  # noqa: E402
 from agora_web.opening import Opening  # noqa: E402
+from training.routing import websocket_urlpatterns as training_sockets  # noqa: E402
 
 application = Opening(
     ProtocolTypeRouter(
         {
             "http": django_application,
-            "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
+            "websocket": AllowedHostsOriginValidator(
+                AuthMiddlewareStack(URLRouter([*chat_sockets, *training_sockets]))
+            ),
         }
     )
 )

@@ -23,6 +23,7 @@ BENCHES = {
     "merge": "what a bank that merges runs about one thing still holds and hands on of later questions' evidence",
     "summaries": "what a bank holds and hands on once the sessions that left it are summed up, each in one memory",
     "adapt": "how far a few labels take an agent from the shipped prior towards a head trained on all of them",
+    "control": "whether a training run finds a challenger better when its labels are shuffled (it must not)",
     "compress": "whether what an agent passes on is still in view when its message list is compressed step by step",
 }
 WITHOUT_DJANGO = frozenset(

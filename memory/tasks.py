@@ -6,13 +6,13 @@ from celery import shared_task
 from django.utils import timezone
 
 from memory.services import doubts, summaries, sweeps
-from memory.services.jobs import due_jobs, run_job
+from memory.services.jobs import due_jobs, queue_of, run_job
 
 
 @shared_task(name="memory.run_due_jobs")  # type: ignore[untyped-decorator]
 def run_due_jobs() -> None:
-    for job_id in due_jobs(timezone.now()):
-        run_one_job.delay(str(job_id))
+    for job_id, kind in due_jobs(timezone.now()):
+        run_one_job.apply_async((str(job_id),), queue=queue_of(kind))
 
 
 @shared_task(name="memory.run_job")  # type: ignore[untyped-decorator]

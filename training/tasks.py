@@ -1,5 +1,18 @@
-"""What a worker has to know of training: the jobs that it can be given."""
+"""Celery tasks of training: thin. Importing what jobs do here lets a worker know what it can be given."""
 
-from training.services import own_heads, schedule
+from celery import shared_task
+from django.utils import timezone
 
-__all__ = ["own_heads", "schedule"]
+from training.services import own_heads, retraining, runs, schedule
+
+__all__ = ["own_heads", "runs", "schedule"]
+
+
+@shared_task(name="training.retrain")  # type: ignore[untyped-decorator]
+def retrain() -> None:
+    retraining.retrain_by_the_clock(timezone.now())
+
+
+@shared_task(name="training.retrain_after")  # type: ignore[untyped-decorator]
+def retrain_after() -> None:
+    retraining.retrain_after_labels(timezone.now())

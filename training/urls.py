@@ -1,15 +1,19 @@
-"""Routes of training: the JSON of judgements, and the pages of those who look after it."""
+"""Routes of training: its pages, and the JSON of judgements."""
 
 from django.urls import path
 
 from training import api
-from training.views import schedule
+from training.views import runs, schedule
 
 urlpatterns = [
+    path("training/", runs.runs, name="training_runs"),
+    path("training/runs/<uuid:run_id>/", runs.run, name="training_run"),
+    path("training/runs/<uuid:run_id>/cancel/", runs.cancel, name="training_cancel"),
+    path("api/training/runs/<uuid:run_id>/", runs.RunState.as_view(), name="api_training_run"),
     path("api/labels/memories/", api.WordsOnMemories.as_view(), name="api_words"),
     path("api/labels/memories/<uuid:memory_id>/", api.WordOnMemory.as_view(), name="api_word"),
     path("api/labels/banks/<uuid:bank_id>/", api.LearningOfBank.as_view(), name="api_learning"),
-    path("training/schedule/", schedule.schedule, name="schedule"),
-    path("training/schedule/times/", schedule.times, name="schedule_times"),
-    path("training/schedule/rules/", schedule.rules, name="rules"),
+    path("training/schedule/", schedule.schedule, name="training_schedule"),
+    path("training/schedule/times/", schedule.times, name="training_times"),
+    path("training/schedule/rules/", schedule.rules, name="training_rules"),
 ]

@@ -7,17 +7,34 @@ from django.contrib.auth.models import Group, Permission
 # role -> permissions as (app label, codename)
 ROLES: dict[str, tuple[tuple[str, str], ...]] = {
     "labeller": (("memory", "view_memory"),),
-    "operator": (("memory", "view_job"), ("memory", "change_job"), ("training", "change_rules")),
-    "analyst": (("memory", "view_bank"), ("memory", "view_recall"), ("memory", "view_event")),
+    "operator": (
+        ("memory", "view_job"),
+        ("memory", "change_job"),
+        ("training", "view_trainingrun"),
+        ("training", "add_trainingrun"),
+        ("training", "change_trainingrun"),
+        ("training", "view_rules"),
+        ("training", "change_rules"),
+    ),
+    "analyst": (
+        ("memory", "view_bank"),
+        ("memory", "view_recall"),
+        ("memory", "view_event"),
+        ("training", "view_trainingrun"),
+    ),
     "administrator": (
         ("agents", "view_agent"),
         ("agents", "add_agent"),
         ("agents", "change_agent"),
         ("memory", "view_job"),
         ("memory", "change_job"),
+        ("training", "view_rules"),
         ("training", "change_rules"),
         ("accounts", "view_user"),
         ("accounts", "change_user"),
+        ("training", "view_trainingrun"),
+        ("training", "add_trainingrun"),
+        ("training", "change_trainingrun"),
     ),
 }
 

@@ -71,6 +71,10 @@ class Adapter:
     floor: Floor
     vector: VectorAdapter | None = None
 
+    def named(self, version: str) -> Adapter:
+        """The same under another version."""
+        return replace(self, version=version)
+
     def in_space(self, revision: str) -> Adapter:
         """This adapter for vectors of that encoder: without the vector part, if that was trained on another's."""
         if self.vector is None or self.vector.revision == revision:

@@ -7,7 +7,7 @@ prior a kind; the kind is told by the bank's settings, or by who has spoken in i
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,12 +26,16 @@ TOOLS_FROM, ASSISTANT_FROM = 0.05, 0.2  # shares of what was written
 
 def kind_of(statistics: RoleStatistics, told: str = "") -> str:
     """The kind of a bank: as its settings say, else by its roles; an empty bank counts as user and assistant."""
+    return kind_by(statistics.share, told)
+
+
+def kind_by(share: Callable[[Role], float], told: str = "") -> str:
+    """The same by the share of each role in what was written."""
     if told in KINDS:
         return told
-    if statistics.share(Role.TOOL) >= TOOLS_FROM:
+    if share(Role.TOOL) >= TOOLS_FROM:
         return "tool_use"
-    others = statistics.share(Role.OTHER) > statistics.share(Role.ASSISTANT)
-    return "two_people" if others else "user_assistant"
+    return "two_people" if share(Role.OTHER) > share(Role.ASSISTANT) else "user_assistant"
 
 
 @dataclass(frozen=True)

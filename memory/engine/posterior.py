@@ -6,12 +6,14 @@ most probable weights, the precision their curvature there. A few hundred labels
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 Doubles = npt.NDArray[np.float64]
+Watch = Callable[[Doubles, float], None]
 
 MOST_STEPS = 50
 CLOSE_ENOUGH = 1e-8
@@ -54,7 +56,20 @@ def compared(
     return _learned(prior, x, np.ones(len(x)), trust)
 
 
-def _learned(prior: Posterior, x: Doubles, y: Doubles, trust: npt.ArrayLike | float) -> Posterior:
+def judged(
+    prior: Posterior, z: npt.ArrayLike, labels: npt.ArrayLike, trust: npt.ArrayLike,
+    better: npt.ArrayLike, worse: npt.ArrayLike, trust_of_pairs: npt.ArrayLike, watch: Watch | None = None,
+) -> Posterior:  # fmt: skip
+    """Learn from ratings and choices at once; `watch` is told the mean and the loss after each step."""
+    difference = np.asarray(better, dtype=np.float64) - np.asarray(worse, dtype=np.float64)
+    x = np.vstack([_with_bias(z), np.hstack([difference, np.zeros((len(difference), 1))])])
+    y = np.concatenate([np.asarray(labels, dtype=np.float64), np.ones(len(difference))])
+    return _learned(prior, x, y, np.concatenate([np.asarray(trust), np.asarray(trust_of_pairs)]), watch)
+
+
+def _learned(
+    prior: Posterior, x: Doubles, y: Doubles, trust: npt.ArrayLike | float, watch: Watch | None = None
+) -> Posterior:
     """Newton's method from the prior's mean, steps halved until the posterior rises; the optimum is unique."""
     weight = np.broadcast_to(np.asarray(trust, dtype=np.float64), y.shape)
     mean = prior.mean
@@ -73,6 +88,8 @@ def _learned(prior: Posterior, x: Doubles, y: Doubles, trust: npt.ArrayLike | fl
         else:
             break
         mean, moved, value = tried, value - better, better
+        if watch is not None:
+            watch(mean, value)
         if moved < CLOSE_ENOUGH:
             break
     return Posterior(mean, _curvature(prior, _sigmoid(x @ mean), x, weight))

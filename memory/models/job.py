@@ -29,6 +29,8 @@ class Job(models.Model):
     state = models.CharField(_("state"), max_length=10, choices=JobState, default=JobState.PENDING)
     attempts = models.PositiveIntegerField(_("attempts"), default=0)
     error = models.TextField(_("error"), blank=True)
+    progress = models.FloatField(_("progress"), null=True)  # 0..1, of work that tells it
+    stage = models.CharField(max_length=40, blank=True, default="", db_default="")  # a code of what is being done
     lease = models.UUIDField(null=True)  # who holds it
     lease_until = models.DateTimeField(null=True)
     run_after = models.DateTimeField(default=timezone.now)

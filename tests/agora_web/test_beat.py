@@ -11,9 +11,11 @@ from agora_web.beat import SeedingScheduler
 from agora_web.celery import app as agora_app
 from training.services.schedule import change, switch
 
+pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "owner"])
+
 
 @pytest.fixture
-def app(db: None) -> Celery:
+def app(transactional_db: None) -> Celery:
     agora_app.loader.import_default_modules()
     return agora_app
 

@@ -118,7 +118,8 @@ def _next(task: PeriodicTask) -> datetime | None:
     """When beat starts it next, counted as beat counts: from its last run, or else from its last change."""
     base: datetime = task.last_run_at or task.date_changed
     if task.interval is not None:
-        return base + task.interval.schedule.run_every
+        every: timedelta = task.interval.schedule.run_every
+        return base + every
     schedule = task.schedule
     return cron.next_after(schedule, base.astimezone(UTC)) if isinstance(schedule, TzAwareCrontab) else None
 

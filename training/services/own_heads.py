@@ -6,13 +6,15 @@ labels go, and only if held-out labels are ranked better by it (`memory.engine.a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 import numpy as np
+from django.db.models import Count, Max
 from django.utils import timezone
 
 from memory.adapters import adapter_of, keep_adapter, learned_for, serving_adapter
@@ -21,16 +23,18 @@ from memory.engine.adapting import adapted, own_head
 from memory.engine.bank import BankEvent, Kind
 from memory.engine.importance import ImportanceHead, ImportancePrior, kind_of
 from memory.engine.statistics import STEP, RoleStatistics
-from memory.engine.types import Floats, Role
+from memory.engine.types import BankError, Floats, Role
 from memory.hot_banks import hot_banks, read_events
 from memory.models import AdapterVersion, Bank
 from memory.services.jobs import enqueue, handles
 from memory.services.rebudget import Applied, apply_change, configuration_of_bank, preview_change
+from memory.tenancy import acting_as
 from training.models import About, Label
 
 LEAST = 20  # labelled memories before anything is learned: fewer say almost nothing (docs/lab-log.md, "Few labels")
 PAUSE = timedelta(seconds=30)  # after the last word, so that a row of words is learned from once
 JOB = "training.own_head"
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,27 @@ def learn(bank: Bank, *, now: datetime) -> Applied | None:
     return _serve(bank, _kept(bank, base, kind, moved, len(memories)).version, now)
 
 
+def learn_where_new(*, now: datetime, alive: Callable[[float], None]) -> int:
+    """Learn the own head of every bank with labels newer than it, each as its owner; returns how many now have one.
+
+    A bank whose learning fails keeps what serves it. `alive` is told the share of banks done.
+    """
+    learned = 0
+    newest = Label.objects.using("worker").filter(about=About.IMPORTANCE, weight__gt=0, other=None)
+    banks = list(newest.values_list("memory__bank", "memory__bank__owner").annotate(at=Max("at"), n=Count("memory")))
+    for number, (bank_id, owner, at, count) in enumerate(sorted(banks)):
+        version = AdapterVersion.objects.using("worker").filter(manifest__bank=str(bank_id), created_at__gte=at)
+        if count >= LEAST and not version.exists():
+            try:
+                with acting_as(owner):
+                    bank = Bank.objects.select_related("space").get(pk=bank_id)
+                    learned += learn(bank, now=now) is not None
+            except BankError as error:
+                log.warning("bank %s keeps the head that it has: %s", bank_id, error.sentence)
+        alive((number + 1) / len(banks))
+    return learned
+
+
 def _back_to_shared(bank: Bank, base: Adapter, now: datetime) -> Applied | None:
     """Words that were taken back, or say something else now, carry no head of their own any more."""
     if bank.adapter not in learned_for(bank.pk):
@@ -122,7 +147,7 @@ def standardised(
 def _labels(bank: UUID) -> dict[UUID, float]:
     """What was judged of each memory's importance, as the mean by weight."""
     total: dict[UUID, tuple[float, float]] = {}
-    rows: Any = Label.objects.filter(memory__bank=bank, about=About.IMPORTANCE, weight__gt=0)
+    rows: Any = Label.objects.filter(memory__bank=bank, about=About.IMPORTANCE, weight__gt=0, other=None)
     for memory, value, weight in rows.values_list("memory", "value", "weight"):
         sums, weights = total.get(memory, (0.0, 0.0))
         total[memory] = (sums + value * weight, weights + weight)

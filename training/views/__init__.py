@@ -1,0 +1,1 @@
+"""The pages of training, one module a page."""

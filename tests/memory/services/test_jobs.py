@@ -62,7 +62,7 @@ def again(job: Job) -> Job:
 
 def due(person: User, now: datetime) -> list[uuid.UUID]:
     mine = set(Job.objects.using("worker").filter(owner=person.pk).values_list("pk", flat=True))
-    return [pk for pk in due_jobs(now) if pk in mine]
+    return [pk for pk, _ in due_jobs(now) if pk in mine]
 
 
 def test_a_job_delivered_twice_runs_once(person: User, log: Log, now: datetime) -> None:

@@ -1,0 +1,144 @@
+"""What the pages of training show: runs, how they go, and what is missing for the next. Read as the acting person."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Count
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from memory.engine.bank import Kind
+from memory.engine.importance import KINDS, kind_by
+from memory.engine.types import Role
+from memory.models import Event, Job, JobState, Memory
+from memory.selectors import instant
+from memory.services.turns import NotFound
+from training.models import About, Label, Rules, RunState, TrainingRun
+from training.services.runs import job_of
+from training.services.sentences import KIND_NAMES
+
+SHOWN = 50
+
+
+@dataclass(frozen=True)
+class KindReady:
+    """How far one kind of conversation is on its way to being learned."""
+
+    name: str
+    have: int
+    need: int
+
+    @property
+    def missing(self) -> int:
+        """How many judgements it still needs."""
+        return max(0, self.need - self.have)
+
+
+def rules_in_force() -> Rules:
+    """The rules, the usual ones where nobody has set any."""
+    return Rules.objects.filter(pk=1).first() or Rules()
+
+
+def readiness() -> list[KindReady]:
+    """Judgements of each kind of conversation against what a run needs.
+
+    Counts of everybody's labels, so they are read as the sweeping role: numbers alone leave this function. The caller
+    has checked that the person may see runs.
+    """
+    labels = Label.objects.using("worker").filter(about=About.IMPORTANCE, weight__gt=0)
+    pairs = labels.values_list("memory__bank", "memory", "other").distinct()
+    by_bank = Counter(bank for bank, *_of in pairs.iterator())
+    have: Counter[str] = Counter()
+    kinds = _kinds_of(list(by_bank))
+    for bank, count in by_bank.items():
+        have[kinds[bank]] += count
+    least = rules_in_force().least_labels
+    return [KindReady(str(KIND_NAMES[kind]), have[kind], least) for kind in KINDS]
+
+
+def _kinds_of(banks: list[UUID]) -> dict[UUID, str]:
+    """The kind of each bank, by its settings or by the roles of what was written to it."""
+    written: dict[UUID, Counter[Role]] = {bank: Counter() for bank in banks}
+    roles = Memory.objects.using("worker").filter(bank__in=banks).values_list("bank", "role").annotate(n=Count("pk"))
+    for bank, role, count in roles:
+        written[bank][Role(role)] += count
+    told: dict[UUID, str] = {}
+    settings = Event.objects.using("worker").filter(bank__in=banks, kind=Kind.CONFIGURED).order_by("seq")
+    for bank, data in settings.values_list("bank", "data"):
+        told[bank] = data.get("kind", "")
+    return {
+        bank: kind_by(lambda role, of=counts: of[role] / max(1, of.total()), told.get(bank, ""))  # type: ignore[misc]
+        for bank, counts in written.items()
+    }
+
+
+def runs() -> list[TrainingRun]:
+    """The newest runs."""
+    return list(TrainingRun.objects.select_related("asked_by").defer("curves")[:SHOWN])
+
+
+def run(run_id: UUID) -> TrainingRun:
+    """One run. Raises `NotFound`."""
+    found = TrainingRun.objects.select_related("snapshot", "champion", "challenger", "asked_by").filter(pk=run_id)
+    one = found.defer("snapshot__rows", "champion__weights", "challenger__weights").first()
+    if one is None:
+        raise NotFound(_("There is no such run."))
+    return one
+
+
+def run_json(one: TrainingRun, now: datetime | None = None) -> dict[str, Any]:
+    """A run as its page reads it, again and again while it goes on."""
+    state, error, silent = truth(one, job_of(one.pk), now or timezone.now())
+    frozen = one.snapshot
+    snapshot = {"digest": frozen.digest, "about": frozen.about, "erased": frozen.erased} if frozen else None
+    return {
+        "id": str(one.pk), "state": state, "state_name": str(RunState(state).label), "stage": one.stage,
+        "stage_name": stage_name(one.stage), "progress": round(one.progress, 4), "error": error, "silent": silent,
+        "cancel_requested": one.cancel_requested, "over": state not in (RunState.PENDING, RunState.RUNNING),
+        "created_at": instant(one.created_at), "started_at": instant(one.started_at),
+        "finished_at": instant(one.finished_at), "curves": one.curves, "snapshot": snapshot,
+        "champion": one.champion_id, "challenger": one.challenger_id, "report": one.report,
+    }  # fmt: skip
+
+
+def truth(one: TrainingRun, job: Job | None, now: datetime) -> tuple[str, str, bool]:
+    """State and sentence of a run as its job tells them, and whether its worker has fallen silent.
+
+    Where the database could not be written, the row may not say yet what has become of the run.
+    """
+    if one.state not in (RunState.PENDING, RunState.RUNNING) or job is None:
+        return one.state, one.error, False
+    if job.state == JobState.FAILED:
+        return RunState.FAILED, job.error or one.error, False
+    silent = job.state == JobState.RUNNING and job.lease_until is not None and job.lease_until < now
+    return one.state, one.error or job.error, silent
+
+
+def stage_name(stage: str) -> str:
+    """What a run is doing, in words."""
+    return {
+        "": _("waits for the training worker"),
+        "snapshot": _("freezes the labels"),
+        "heads": _("learns the agents’ own heads"),
+        "train": _("learns the shared head"),
+        "evaluate": _("measures champion and challenger"),
+        "report": _("writes the report"),
+    }.get(stage, stage)
+
+
+def missing_now(ready: list[KindReady]) -> str:
+    """What the next run lacks, or "" when it can begin."""
+    if any(not one.missing for one in ready):
+        return ""
+    nearest = min(ready, key=lambda one: one.missing)
+    return ngettext(
+        "%(n)d more judgement of %(kind)s, and a run has enough to learn from.",
+        "%(n)d more judgements of %(kind)s, and a run has enough to learn from.",
+        nearest.missing,
+    ) % {"n": nearest.missing, "kind": nearest.name}

@@ -27,7 +27,7 @@ BENCHES = {
     "compress": "whether what an agent passes on is still in view when its message list is compressed step by step",
 }
 WITHOUT_DJANGO = frozenset(
-    {"compress", "recall", "retention", "merge", "adapt", "summaries"}
+    {"compress", "recall", "retention", "merge", "adapt", "control", "summaries"}
 )  # need no home and no database
 
 

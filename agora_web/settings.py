@@ -206,9 +206,11 @@ CELERY_BEAT_SCHEDULE = {
     "enough new labels": {"task": "training.retrain_after", "schedule": 300.0},
     "retraining": {"task": "training.retrain", "schedule": "0 3 * * *"},
     "hindsight": {"task": "training.sweep", "schedule": "*/30 * * * *"},
-    "shadow scoring": {"task": "training.shadow", "schedule": "*/10 * * * *"},
+    "shadow scoring": {"task": "training.score_silently", "schedule": "*/10 * * * *"},
+    "labelling queue": {"task": "training.tend_queue", "schedule": "*/10 * * * *"},
+    "counterfactuals": {"task": "training.choose_counterfactuals", "schedule": "10 * * * *"},
     "re-scoring": {"task": "training.rescore_banks", "schedule": "30 * * * *"},
-    "regret report": {"task": "training.regret_report", "schedule": "15 4 * * *"},
+    "regret report": {"task": "training.look_back_at_regrets", "schedule": "15 4 * * *"},
     "summaries": {"task": "memory.summaries", "schedule": "30 4 * * *", "enabled": False},
     "outdated memories": {"task": "memory.check", "schedule": "45 4 * * *"},
 }

@@ -21,11 +21,14 @@ BENCHES = {
     "retention": "how much of the evidence for later questions is still in a bank under a budget",
     "peers": "the same recall, and what a turn costs, beside other memory systems run from their own packages",
     "merge": "what a bank that merges runs about one thing still holds and hands on of later questions' evidence",
+    "summaries": "what a bank holds and hands on once the sessions that left it are summed up, each in one memory",
     "adapt": "how far a few labels take an agent from the shipped prior towards a head trained on all of them",
     "control": "whether a training run finds a challenger better when its labels are shuffled (it must not)",
     "compress": "whether what an agent passes on is still in view when its message list is compressed step by step",
 }
-WITHOUT_DJANGO = frozenset({"compress", "recall", "retention", "merge", "adapt", "control"})  # no home, no database
+WITHOUT_DJANGO = frozenset(
+    {"compress", "recall", "retention", "merge", "adapt", "control", "summaries"}
+)  # need no home and no database
 
 
 def main(argv: Sequence[str] | None = None) -> int:

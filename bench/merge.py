@@ -31,7 +31,7 @@ SHOWN = ("evidence_kept", "words_kept", "mean@10", "tokens@10", "mean@500t", "wo
 
 
 @dataclass(frozen=True)
-class _Held:
+class Held:
     """A bank at the end of its stream: by side number the held memories with its words, and the items in order."""
 
     bank: FilledBank
@@ -72,8 +72,8 @@ def measure(what: Measured, policies: Sequence[str]) -> list[Row]:
                         else Budget(UNBOUNDED.memories, round(share * state.held_tokens))
                     )
                     bank = fill(stream, pieces, what.adapter, policy=policy_named(name), budget=budget)
-                    held = _held(bank, bank.hot.state.held_tokens / state.held_tokens)
-                    found += [_figures(held, question, what) for question in stream.questions]
+                    held = held_of(bank, bank.hot.state.held_tokens / state.held_tokens)
+                    found += [figures_of(held, question, what) for question in stream.questions]
                     groups += [stream.group] * len(stream.questions)
                 line = {"method": name, "level": "turn", "unit": unit, "budget": share, "data": what.data,
                         "adapter": what.adapter.version}  # fmt: skip
@@ -81,13 +81,13 @@ def measure(what: Measured, policies: Sequence[str]) -> list[Row]:
     return rows
 
 
-def _held(bank: FilledBank, tokens: float) -> _Held:
+def held_of(bank: FilledBank, tokens: float) -> Held:
     items = list(bank.hot.memories())
     place = {item.id: number for number, item in enumerate(items)}
-    return _Held(bank, items, [[place[m] for m in memories if m in place] for memories in bank.memories_of], tokens)
+    return Held(bank, items, [[place[m] for m in memories if m in place] for memories in bank.memories_of], tokens)
 
 
-def _figures(held: _Held, question: Question, what: Measured) -> dict[str, float]:
+def figures_of(held: Held, question: Question, what: Measured) -> dict[str, float]:
     sides = held.bank.stream.sides
     evidence = [number for number, side in enumerate(sides) if side.id in question.evidence]
     cue = cue_of(question, what.encoder)
@@ -119,7 +119,7 @@ def _fitting(items: Sequence[MemoryItem], order: Sequence[int]) -> set[int]:
     return chosen
 
 
-def _share_of_words(held: _Held, text: str, side: int) -> float:
+def _share_of_words(held: Held, text: str, side: int) -> float:
     own = set(terms(text))
     kept = {word for memory in held.of_side[side] for word in terms(held.items[memory].text)}
     return len(own & kept) / max(1, len(own))

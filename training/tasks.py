@@ -1,10 +1,21 @@
-"""What a worker has to know of training: the jobs that it can be given, and what runs by the clock."""
+"""Celery tasks of training: thin. Importing what jobs do here lets a worker know what it can be given."""
 
 from celery import shared_task
+from django.utils import timezone
 
-from training.services import forgetting, own_heads, rescoring, runs, schedule, shadows
+from training.services import forgetting, own_heads, rescoring, retraining, runs, schedule, shadows
 
 __all__ = ["forgetting", "own_heads", "rescoring", "runs", "schedule"]
+
+
+@shared_task(name="training.retrain")  # type: ignore[untyped-decorator]
+def retrain() -> None:
+    retraining.retrain_by_the_clock(timezone.now())
+
+
+@shared_task(name="training.retrain_after")  # type: ignore[untyped-decorator]
+def retrain_after() -> None:
+    retraining.retrain_after_labels(timezone.now())
 
 
 @shared_task(name="training.shadow")  # type: ignore[untyped-decorator]

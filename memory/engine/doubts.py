@@ -42,8 +42,7 @@ _DATE = regex.compile(
     rf"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|(?:\b\d{{1,2}} (?:of )?)?\b(?:{_MONTHS})\b(?: \d{{1,2}}\b)?|"
     r"\b\d{1,2}:\d\d\b|\b\d{1,2} ?[ap]\.?m\b|"
     r"\b(?:19|20)\d\d\b|\b\d{1,2}(?:st|nd|rd|th)\b|\b(?:noon|midnight|tomorrow|tonight)\b|"
-    r"\bat (?:\d{1,2}(?!:)\b|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b"
-    r"(?! \p{Ll}+ (?:street|road))",
+    r"\bat (?:\d{1,2}(?!:)|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b(?! \p{Ll}+ (?:street|st))",
     regex.IGNORECASE,
 )
 _NUMBER = regex.compile(
@@ -71,10 +70,10 @@ _PAST = regex.compile(
 _UNSURE = regex.compile(
     r"\b(?:maybe|perhaps|might|if|would|could|or|wish|hope|imagine|probably|about)\b", regex.IGNORECASE
 )
-# Cheering and advice say nothing of how things are.
+# Cheering, advice and what a picture shows say nothing of how things are.
 _URGING = regex.compile(
-    r"!\s*$|^\W*(?:keep|go|never|don['’]t|do not|let['’]?s|just|remember|believe|stay|look|check|take|try|thanks?|good|"
-    r"glad|great|wow|yeah|yep)\b",
+    r"!\s*$|^\[|^\W*(?:keep|go|never|don['’]t|do not|let['’]?s|just|remember|believe|stay|look|check|take|try|thanks?|"
+    r"good|glad|great|wow|yeah|yep)\b",
     regex.IGNORECASE,
 )
 # Where one name can only be one: elsewhere ("I like Porto") two names stand side by side.

@@ -87,7 +87,7 @@ def test_rules_are_set_and_refused_with_a_sentence(opens: Opens, administrator: 
     watched.allowed.append("status of 400")
     page = opens(administrator).new_page()
     page.goto(PAGE)
-    page.get_by_role("link", name="Rules").click()
+    page.get_by_role("navigation", name="Training").get_by_role("link", name="Rules").click()
     page.get_by_label("Anything, at random").fill("0.9")
     page.get_by_role("button", name="Save").click()
     expect(page.locator("main")).to_contain_text("The three shares make 1.60; they must make 1.")

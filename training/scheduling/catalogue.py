@@ -39,7 +39,7 @@ SCHEDULED: dict[str, Scheduled] = {
             _("Judges the sides of conversations that have come to rest by what their later turns used."),
         ),
         Scheduled(
-            "training.shadow", _("Shadow scoring"),
+            "training.score_silently", _("Shadow scoring"),
             _("Lets an adapter on trial score silently what was written and recalled, beside the one that serves."),
         ),
         Scheduled(
@@ -48,8 +48,16 @@ SCHEDULED: dict[str, Scheduled] = {
             moves=_("What then ranks lowest in a bank leaves for its archive."),
         ),
         Scheduled(
-            "training.regret_report", _("Regret report"),
-            _("Counts what was evicted and would have been recalled later, for each policy and adapter."),
+            "training.look_back_at_regrets", _("Regret report"),
+            _("Counts what was evicted and missed later, for each policy and adapter, and what was then said again."),
+        ),
+        Scheduled(
+            "training.choose_counterfactuals", _("Counterfactuals"),
+            _("Picks replies to be scored again without one of their memories, as many a day as the rules allow."),
+        ),
+        Scheduled(
+            "training.tend_queue", _("Labelling queue"),
+            _("Keeps the queue filled in the shares that the rules set, and makes labels of complete reviews."),
         ),
         Scheduled(
             "memory.summaries", _("Summaries"),

@@ -151,7 +151,7 @@ def settle_lost(now: datetime) -> None:
     """End runs whose job has failed or is gone: nobody is coming back for them."""
     for run in TrainingRun.objects.using("worker").filter(state__in=OPEN):
         job = job_of(run.pk, using="worker")
-        if job is None or job.state in (JobState.FAILED, JobState.DONE):
+        if job is None or job.state in (JobState.FAILED, JobState.DONE, JobState.CANCELLED):
             sentence = (job.error if job else "") or _("Its job is gone. Ask for another run.")
             TrainingRun.objects.using("worker").filter(pk=run.pk, state__in=OPEN).update(
                 state=RunState.FAILED, error=sentence, finished_at=now

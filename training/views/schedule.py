@@ -29,7 +29,7 @@ def schedule(request: HttpRequest) -> HttpResponse:
         _do(request)
     except BankError as error:
         messages.error(request, error.sentence)
-    return redirect("schedule")
+    return redirect("training_schedule")
 
 
 def _do(request: HttpRequest) -> None:
@@ -65,7 +65,7 @@ def times(request: HttpRequest) -> HttpResponse:
     told = form.cleaned_data
     services.change(row.about.task, cron=told["cron"], zone=told["zone"], enabled=told["enabled"])
     messages.success(request, _("“%(title)s” is saved.") % {"title": row.about.title})
-    return redirect("schedule")
+    return redirect("training_schedule")
 
 
 def _initial(row: Row, zone: str) -> dict[str, object]:
@@ -83,4 +83,4 @@ def rules(request: HttpRequest) -> HttpResponse:
         return render(request, "training/rules.html", {"form": form}, status=400 if form.errors else 200)
     services.save_rules(form.save(commit=False))
     messages.success(request, _("The rules hold."))
-    return redirect("rules")
+    return redirect("training_rules")

@@ -1,0 +1,28 @@
+"""When a training starts by itself: by the clock, or after so many new labels. The run itself is the work of `runs`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from training.models import Label, TrainingRun
+from training.services import runs
+
+
+def new_labels() -> int:
+    """How many labels came since the last training was asked for. Read as the training worker."""
+    last = TrainingRun.objects.using("worker").order_by("-created_at").values_list("created_at", flat=True).first()
+    labels = Label.objects.using("worker").filter(weight__gt=0)
+    return (labels.filter(at__gt=last) if last else labels).count()
+
+
+def retrain_by_the_clock(now: datetime) -> TrainingRun | None:
+    """Ask for a training if any label is new; None where there is nothing to learn from."""
+    return runs.ask(by=None, trigger="schedule", now=now, using="worker") if new_labels() else None
+
+
+def retrain_after_labels(now: datetime) -> TrainingRun | None:
+    """Ask for a training once as many labels are new as the rules want; None before that."""
+    wanted = runs.rules().retrain_after
+    if not wanted or new_labels() < wanted:
+        return None
+    return runs.ask(by=None, trigger="labels", now=now, using="worker")

@@ -116,6 +116,8 @@ def truth(one: TrainingRun, job: Job | None, now: datetime) -> tuple[str, str, b
         return one.state, one.error, False
     if job.state == JobState.FAILED:
         return RunState.FAILED, job.error or one.error, False
+    if job.state == JobState.PENDING:  # it waits for another try, or for the first one
+        return RunState.PENDING, one.error or job.error, False
     silent = job.state == JobState.RUNNING and job.lease_until is not None and job.lease_until < now
     return one.state, one.error or job.error, silent
 

@@ -116,7 +116,7 @@ def test_killed_in_mid_training_a_run_is_taken_up_from_its_snapshot_with_the_sam
     with held_in_mid_training(judged):
         run = ask(operator)
         about = {"run": run}
-        waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'advisory'"
+        waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
         eventually(lambda: judged.one(waiting, {}), 120)
         frozen = state(operator, run)["snapshot"]["digest"]
         judged.kill("training")

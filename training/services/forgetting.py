@@ -7,8 +7,10 @@ from uuid import UUID
 
 from django.db.models import F
 from django.utils import timezone
+from django.utils.translation import ngettext_lazy
 
 from memory.models import AdapterVersion, Bank, Erasure, Event
+from memory.receipts import KINDS
 from memory.services.erasures import erased_in, follows_erasures
 from memory.services.jobs import enqueue, handles
 from training.learner.cutting import without
@@ -17,6 +19,11 @@ from training.services import own_heads
 
 JOB = "training.forget"
 TRIGGER = "erasure"
+KINDS |= {
+    "training.Label": ngettext_lazy("%(n)d judgement", "%(n)d judgements", "n"),
+    "training.ReviewItem": ngettext_lazy("%(n)d question to labellers", "%(n)d questions to labellers", "n"),
+    "training.Review": ngettext_lazy("%(n)d answer of a labeller", "%(n)d answers of labellers", "n"),
+}
 
 
 @follows_erasures

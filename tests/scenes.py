@@ -93,6 +93,7 @@ def live(person: User, agent: Agent, word: str) -> Life:
         forget_conversation(away.pk, keep_memories=True, now=now)
         held = list(Memory.objects.filter(state="held").order_by("-written_seq"))
         memories.forget(held[0].pk, now=now)
+        memories.erase(Memory.objects.filter(state="archived").latest("written_seq").pk, now=now)
         return Life(
             person=person.pk,
             bank=conversation.bank_id,

@@ -168,7 +168,7 @@ def test_a_comparison_among_what_stays_still_points_at_its_row(told: Desk) -> No
 
 def test_versions_that_had_learned_from_it_are_named_and_a_run_from_scratch_is_asked_for(told: Desk) -> None:
     snapshot = frozen(ids(told))
-    first = ended_run(stored(upside_down("run-1")), snapshot=snapshot)
+    first = ended_run(stored(upside_down("run-1")), snapshot_id=snapshot.pk)
     ended_run(stored(upside_down("run-2")), champion="run-1")  # went on from its weights
     ended_run(stored(upside_down("run-3")), champion="run-1", from_scratch=True)
     erased(told, ids(told)[0])
@@ -191,7 +191,7 @@ def test_what_serves_is_replaced_by_what_was_learned_anew_if_nobody_loses(told: 
     from training.services.promotions import promote
 
     snapshot = frozen(ids(told))
-    learned = ended_run(stored(upside_down("run-1")), snapshot=snapshot)
+    learned = ended_run(stored(upside_down("run-1")), snapshot_id=snapshot.pk)
     with acting_as(operator.pk):
         promote(learned, by=operator.pk, now=NOW)
     work()
@@ -217,7 +217,7 @@ def test_what_serves_is_replaced_by_what_was_learned_anew_if_nobody_loses(told: 
 
 def test_a_job_delivered_twice_cuts_and_asks_once(told: Desk) -> None:
     snapshot = frozen(ids(told))
-    ended_run(stored(upside_down("run-1")), snapshot=snapshot)
+    ended_run(stored(upside_down("run-1")), snapshot_id=snapshot.pk)
     erased(told, ids(told)[0])
     work()
     before = arrays(snapshot)["erased"]

@@ -7,6 +7,7 @@ from training.services import forgetting, own_heads, rescoring, shadows
 __all__ = ["forgetting", "own_heads", "rescoring"]
 
 
-@shared_task(name="training.score_silently")  # type: ignore[untyped-decorator]
-def score_silently() -> None:
+@shared_task(name="training.look_after_adapters")  # type: ignore[untyped-decorator]
+def look_after_adapters() -> None:
+    rescoring.catch_up()
     shadows.score_silently()

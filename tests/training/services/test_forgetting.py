@@ -231,6 +231,15 @@ def test_a_job_delivered_twice_cuts_and_asks_once(told: Desk) -> None:
     assert TrainingRun.objects.using("worker").filter(state=RunState.PENDING).count() == 1
 
 
+def test_a_run_that_is_learning_from_it_right_now_is_cancelled_and_another_asked_for(told: Desk) -> None:
+    snapshot = frozen(ids(told))
+    running = TrainingRun.objects.using("worker").create(state=RunState.RUNNING, snapshot_id=snapshot.pk)
+    erased(told, ids(told)[0])
+    work()
+    assert TrainingRun.objects.using("worker").get(pk=running.pk).cancel_requested
+    assert TrainingRun.objects.using("worker").get(state=RunState.PENDING).trigger == "erasure"
+
+
 # --- heads of a bank's own ------------------------------------------------------------------------------------------
 
 

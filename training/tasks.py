@@ -18,6 +18,11 @@ def retrain_after() -> None:
     retraining.retrain_after_labels(timezone.now())
 
 
-@shared_task(name="training.shadow")  # type: ignore[untyped-decorator]
-def shadow() -> None:
+@shared_task(name="training.rescore_banks")  # type: ignore[untyped-decorator]
+def rescore_banks() -> None:
+    rescoring.catch_up()
+
+
+@shared_task(name="training.score_silently")  # type: ignore[untyped-decorator]
+def score_silently() -> None:
     shadows.score_silently()

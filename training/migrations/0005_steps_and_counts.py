@@ -33,7 +33,7 @@ COUNTS = migrations.RunSQL(
 class Migration(migrations.Migration):
     dependencies = [
         ("memory", "0009_serving_and_receipts"),
-        ("training", "0002_queue_runs_promotions"),
+        ("training", "0004_judged"),
     ]
 
     operations = [STEPS, COUNTS]

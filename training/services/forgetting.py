@@ -7,8 +7,10 @@ from uuid import UUID
 
 from django.db.models import F
 from django.utils import timezone
+from django.utils.translation import ngettext_lazy
 
 from memory.models import AdapterVersion, Bank, Erasure, Event
+from memory.receipts import KINDS
 from memory.services.erasures import erased_in, follows_erasures
 from memory.services.jobs import enqueue, handles
 from training.learner.cutting import without
@@ -17,6 +19,11 @@ from training.services import own_heads
 
 JOB = "training.forget"
 TRIGGER = "erasure"
+KINDS |= {
+    "training.Label": ngettext_lazy("%(n)d judgement", "%(n)d judgements", "n"),
+    "training.ReviewItem": ngettext_lazy("%(n)d question to labellers", "%(n)d questions to labellers", "n"),
+    "training.Review": ngettext_lazy("%(n)d answer of a labeller", "%(n)d answers of labellers", "n"),
+}
 
 
 @follows_erasures
@@ -37,12 +44,14 @@ def forget_in_training(key: str) -> None:
     gone = erased_in(receipt)
     if gone:
         _forget_shadows(receipt, gone)
-        shared = _shared_that_learned(_cut(gone))
+        touched = _cut(gone)
+        shared = _shared_that_learned(touched)
         own = _own_that_learned(receipt.bank_id, gone)
         receipt.learned = sorted({*receipt.learned, *shared, *own})
         if own:
             _learn_own_anew(receipt.bank_id, own)
-        if shared:
+        stopped = _stop_runs_on(touched)
+        if shared or stopped:
             _learn_shared_anew(shared)
     receipt.looked = True
     receipt.save(update_fields=["learned", "looked"])
@@ -58,14 +67,23 @@ def _cut(gone: list[UUID]) -> list[UUID]:
     names = [str(memory) for memory in gone]
     found = Snapshot.objects.using("worker").filter(memories__has_any_keys=names)
     touched: list[UUID] = []
-    for snapshot in found.iterator(20):
-        cut = without(bytes(snapshot.rows), set(gone))
-        Snapshot.objects.using("worker").filter(pk=snapshot.pk, digest=snapshot.digest).update(
+    for key in list(found.values_list("pk", flat=True)):
+        while not _cut_one(Snapshot.objects.using("worker").get(pk=key), set(gone)):
+            pass  # another erasure came between: cut what it left
+        touched.append(key)
+    return touched
+
+
+def _cut_one(snapshot: Snapshot, gone: set[UUID]) -> bool:
+    """Cut a snapshot as it was read; False where it has changed since."""
+    cut, names = without(bytes(snapshot.rows), gone), {str(memory) for memory in gone}
+    same = Snapshot.objects.using("worker").filter(pk=snapshot.pk, digest=snapshot.digest)
+    return bool(
+        same.update(
             rows=cut.data, digest=cut.digest, erased=F("erased") + cut.rows,
             memories=[name for name in snapshot.memories if name not in names],
-        )  # fmt: skip
-        touched.append(snapshot.pk)
-    return touched
+        )
+    )  # fmt: skip
 
 
 def _shared_that_learned(snapshots: list[UUID]) -> set[str]:
@@ -80,6 +98,12 @@ def _shared_that_learned(snapshots: list[UUID]) -> set[str]:
         young = set(later.values_list("challenger_id", flat=True)) - learned
         learned |= young
     return learned
+
+
+def _stop_runs_on(snapshots: list[UUID]) -> bool:
+    """A run that is learning from it right now is cancelled; another begins in its place."""
+    running = TrainingRun.objects.using("worker").filter(snapshot__in=snapshots, state=RunState.RUNNING)
+    return bool(running.update(cancel_requested=True))
 
 
 def _own_that_learned(bank: UUID, gone: list[UUID]) -> set[str]:
@@ -107,14 +131,14 @@ def _learn_own_anew(bank_id: UUID, old: set[str]) -> None:
 
 
 def _learn_shared_anew(versions: set[str]) -> None:
-    """Mark what has to be learned anew, and ask for a run that begins from nothing."""
+    """Mark what has to be learned anew, and ask for a run; it begins from nothing where a version had learned."""
     for row in AdapterVersion.objects.filter(version__in=versions).defer("weights"):
         AdapterVersion.objects.filter(pk=row.pk).update(manifest={**row.manifest, "erased": True})
     run = TrainingRun.objects.using("worker").filter(state=RunState.PENDING).first()
     if run is None:
-        run = TrainingRun.objects.using("worker").create(trigger=TRIGGER, from_scratch=True)
+        run = TrainingRun.objects.using("worker").create(trigger=TRIGGER, from_scratch=bool(versions))
         enqueue("training.run", str(run.pk), owner_id=None, using="worker")
-    else:
+    elif versions:
         TrainingRun.objects.using("worker").filter(pk=run.pk).update(trigger=TRIGGER, from_scratch=True)
 
 

@@ -149,6 +149,8 @@ def roll_back(promotion_id: UUID, *, by: UUID | None, now: datetime, using: str 
             raise PromotionRefused(_("There is no such promotion, or it was rolled back already."))
         if made.mode == PromotionMode.SERVE and made != holding(using).first():
             raise PromotionRefused(_("Another adapter was promoted since. Roll that one back first."))
+        if made.mode == PromotionMode.SERVE:
+            _refuse_erased(made.former_id)
         made.undone_at, made.undone_by_id = now, by
         made.save(using=using, update_fields=["undone_at", "undone_by"])
         if made.mode == PromotionMode.SERVE:
@@ -236,14 +238,22 @@ def _alone(using: str) -> None:
 
 def _promotable(version: str) -> Adapter:
     """Raises `PromotionRefused` for what is not there, cannot be read, or belongs to one bank."""
-    if AdapterVersion.objects.filter(version=version, manifest__kind="own").exists():
-        raise PromotionRefused(_("%(version)s was learned for one bank and serves only there.") % {"version": version})
     if not version:
         raise PromotionRefused(_("This run has no challenger to promote."))
+    if AdapterVersion.objects.filter(version=version, manifest__kind="own").exists():
+        raise PromotionRefused(_("%(version)s was learned for one bank and serves only there.") % {"version": version})
+    _refuse_erased(version)
     try:
         return adapter_named(version)
     except BankError as error:
         raise PromotionRefused(error.sentence) from error
+
+
+def _refuse_erased(version: str) -> None:
+    if AdapterVersion.objects.filter(version=version, manifest__erased=True).exists():
+        raise PromotionRefused(
+            _("%(version)s had learned from what was erased since, and does not come back.") % {"version": version}
+        )
 
 
 def _there(version: str) -> Adapter:

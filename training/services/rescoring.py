@@ -10,10 +10,11 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from memory.adapters import adapter_named, learned_for, name_in_row
+from memory.adapters import adapter_named, available_adapters, learned_for, name_in_row
 from memory.engine.types import BankError
 from memory.models import AdapterVersion, Bank, Job, JobState
 from memory.services.banks import BankConfiguration, BankRefused
@@ -72,7 +73,9 @@ def _followers(promotion: Promotion, *, born: bool) -> Iterable[tuple[UUID, UUID
     """Bank and owner of the banks that are to be changed; of an undone promotion those `born` under its adapter."""
     banks = Bank.objects.using("worker").filter(keeps_adapter=False).order_by("pk")
     name = name_in_row(promotion.adapter_id)
-    banks = banks.filter(adapter=name) if born else banks.exclude(adapter=name)
+    own = AdapterVersion.objects.using("worker").filter(manifest__kind="own", parent=promotion.adapter_id)
+    under_it = Q(adapter=name) | Q(adapter__in=own.values("version"))
+    banks = banks.filter(under_it) if born else banks.exclude(under_it)
     return banks.values_list("pk", "owner_id").iterator(BATCH)
 
 
@@ -85,6 +88,19 @@ def _in_batches(rows: Iterable[tuple[UUID, UUID]]) -> Iterable[list[tuple[UUID, 
             batch = []
     if batch:
         yield batch
+
+
+def catch_up() -> None:
+    """By the clock: reach banks that were made while what serves changed, and so began with what served before."""
+    promotion = Promotion.objects.using("worker").filter(mode=PromotionMode.SERVE).order_by("-at").first()
+    if promotion is None:
+        return
+    undone = promotion.undone_at is not None
+    passed = name_in_row(promotion.adapter_id if undone else promotion.former_id)
+    banks = Bank.objects.using("worker").filter(keeps_adapter=False, adapter=passed)
+    reached = BankStep.objects.using("worker").filter(promotion=promotion)
+    if banks.exclude(pk__in=reached.values("bank")).exists():
+        spread(f"{promotion.pk}{BACK if undone else ''}")
 
 
 @handles(JOB)
@@ -125,10 +141,7 @@ def _bring(step_id: int, now: datetime) -> None:
 
 def _apply(step: BankStep, bank: Bank, promotion: Promotion, now: datetime) -> None:
     """Another adapter, all scores anew, what then does not fit leaves. A head of the bank's own is learned anew."""
-    name = name_in_row(promotion.adapter_id)
-    if bank.adapter in learned_for(bank.pk):
-        own = own_heads.learned_around(bank, adapter_named(name))
-        name = own.version if own is not None else name
+    name = _around(bank, promotion.adapter_id)
     applied, step.rescored = _changed(bank, name, now)
     step.left = applied.left
     step.applied = {
@@ -137,19 +150,37 @@ def _apply(step: BankStep, bank: Bank, promotion: Promotion, now: datetime) -> N
     }  # fmt: skip
 
 
+def _around(bank: Bank, base: str) -> str:
+    """What the bank's row is to say: a shared adapter, or a head of its own learned anew around that."""
+    own = bank.adapter in learned_for(bank.pk)
+    learned = own_heads.learned_around(bank, adapter_named(name_in_row(base))) if own else None
+    return learned.version if learned is not None else name_in_row(base)
+
+
 def _undo(step: BankStep, bank: Bank, promotion: Promotion, now: datetime) -> None:
     """The adapter from before, the scores from before, and what left by it; what people changed since stays."""
     told: dict[str, Any] = step.applied
     if not told:  # it was made while the adapter served: nothing lies before that
-        _changed(bank, name_in_row(promotion.former_id), now)
+        _changed(bank, _around(bank, promotion.former_id), now)
         return
     since = bank.adapter != told["adapter"]
     if since and not _learned_from(bank, promotion):
         return  # something else serves it by now
-    former = replace(configuration_of_bank(bank), adapter=told["former"]["adapter"])
+    name = told["former"]["adapter"]
+    if name and not AdapterVersion.objects.filter(version=name, weights__isnull=False).exists():
+        name, since = _shared_below(name), True  # a head that had learned from what was erased since
+    former = replace(configuration_of_bank(bank), adapter=name)
     undo_change(bank.pk, Applied(former, told["before"], told["after"], told["left"]), now=now)
     if since:  # its person's words of meanwhile count on, around the former adapter
         own_heads.learn(Bank.objects.select_related("space").get(pk=bank.pk), now=now)
+
+
+def _shared_below(version: str) -> str:
+    """The shared adapter under a version that is gone, as a row names it; one that comes with the code is itself."""
+    if version in available_adapters():
+        return name_in_row(version)
+    parent = AdapterVersion.objects.filter(version=version).values_list("parent", flat=True).first()
+    return name_in_row(parent) if parent else ""
 
 
 def _learned_from(bank: Bank, promotion: Promotion) -> bool:

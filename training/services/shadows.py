@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
@@ -16,13 +17,14 @@ from memory.engine.bank import Kind
 from memory.engine.importance import kind_of
 from memory.engine.posterior import Doubles
 from memory.engine.statistics import STEP, RoleStatistics
-from memory.engine.types import Cue, Role
+from memory.engine.types import BankError, Cue, Role
 from memory.models import Bank, Event, Recall
 from memory.traces import signals_in
 from training.models import Promotion, ShadowScore
 from training.services.promotions import shadowing
 
 WRITTEN, RECALLED = "written", "recalled"
+log = logging.getLogger(__name__)
 LONGEST = 2_000  # events of one bank in one go: the next run of the job takes the rest
 
 
@@ -42,7 +44,11 @@ def score_silently() -> int:
     promotion = shadowing("worker")
     if promotion is None:
         return 0
-    challenger = adapter_named(promotion.adapter_id)
+    try:
+        challenger = adapter_named(promotion.adapter_id)
+    except BankError as error:
+        log.warning("nothing scores silently: %s", error.sentence)
+        return 0
     kept = 0
     new = Event.objects.using("worker").filter(kind__in=(Kind.WRITTEN, Kind.RECALLED), at__gte=promotion.at)
     for bank_id in new.values_list("bank", flat=True).order_by("bank").distinct().iterator():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import training.tasks  # noqa: F401  (what jobs do, as a worker has it loaded)
 from memory.adapters import keep_adapter, shipped_adapter
 from memory.engine.adapter import Adapter
 from memory.engine.importance import ImportanceHead
@@ -39,7 +40,7 @@ def ended_run(challenger: AdapterVersion, champion: str = "", **fields: Any) -> 
     """A run that has ended, with a report in which its challenger is better."""
     champion = champion or shipped_adapter().version
     given = {"report": GOOD, "state": RunState.DONE, "from_scratch": False} | fields
-    return TrainingRun.objects.using("worker").create(challenger=challenger, champion_id=champion, **given)
+    return TrainingRun.objects.using("worker").create(challenger_id=challenger.pk, champion_id=champion, **given)
 
 
 def work(most: int = 50) -> int:

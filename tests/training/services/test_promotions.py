@@ -408,6 +408,39 @@ def test_only_the_newest_is_rolled_back_and_each_once(full: Desk, operator: User
         promote_again(second.pk, by=operator.pk, now=NOW)
 
 
+def test_a_bank_made_at_the_very_moment_is_reached_by_the_clock(
+    full: Desk, operator: User, challenger: AdapterVersion
+) -> None:
+    made = promoted(operator)
+    work()
+    late = Desk(full.person)
+    with late.acting():  # it read what served before, and committed after the others were looked up
+        Bank.objects.filter(pk=late.bank_id).update(adapter="")
+    rescoring.catch_up()
+    work()
+    assert bank_of(late).adapter == "run-1"
+    rescoring.catch_up()
+    assert work() == 0
+    rolled_back(operator, made)
+    work()
+    assert (bank_of(late).adapter, bank_of(full).adapter) == ("", "")
+
+
+def test_what_had_learned_from_something_erased_since_never_serves_again(
+    full: Desk, operator: User, challenger: AdapterVersion
+) -> None:
+    stored(upside_down("run-2"))
+    promoted(operator)
+    work()
+    second = promoted(operator, "run-2")
+    work()
+    AdapterVersion.objects.filter(version="run-1").update(manifest={**challenger.manifest, "erased": True})
+    for attempt in (lambda: rolled_back(operator, second), lambda: promoted(operator, "run-1")):
+        with pytest.raises(PromotionRefused, match="does not come back"):
+            attempt()
+    assert serving_name() == "run-2"
+
+
 # --- heads of a bank's own ------------------------------------------------------------------------------------------
 
 
@@ -459,6 +492,22 @@ def test_words_said_while_it_served_count_on_around_the_former_base(odd: Desk, o
     work()
     own = AdapterVersion.objects.get(version=bank_of(odd).adapter)
     assert (own.parent_id, own.manifest["labels"]) == (shipped_adapter().version, 2 * len(PLACES) + 1)
+    odd.agree()
+
+
+def test_a_head_that_had_learned_from_something_erased_since_does_not_come_back(odd: Desk, operator: User) -> None:
+    stored(mild())
+    made = promoted(operator)
+    work()
+    with odd.acting():
+        memories.erase(odd.memory("How do you feel about Riga today?").pk, now=NOW)
+    work()
+    assert bank_of(odd).adapter.endswith("-3"), "learned anew without it"
+    rolled_back(operator, made)
+    work()
+    own = AdapterVersion.objects.get(version=bank_of(odd).adapter)
+    assert (own.parent_id, own.manifest["labels"]) == (shipped_adapter().version, 2 * len(PLACES) - 1)
+    assert step_of(odd, made).state == StepState.UNDONE
     odd.agree()
 
 

@@ -1,10 +1,21 @@
-"""Pins and wishes to forget are labels too."""
+"""Pins and wishes to forget are labels too, and a reply can have a thumb."""
 
+import uuid
+
+import django.db.models.deletion
+import django.utils.timezone
+from django.conf import settings
 from django.db import migrations, models
+
+from memory.tenancy import owned_table
 
 
 class Migration(migrations.Migration):
-    dependencies = [("training", "0002_queue_runs_promotions")]
+    dependencies = [
+        ("memory", "0006_trained_adapters"),
+        ("training", "0002_queue_runs_promotions"),
+        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
+    ]
 
     operations = [
         migrations.AlterField(
@@ -25,4 +36,25 @@ class Migration(migrations.Migration):
                 max_length=16,
             ),
         ),
+        migrations.CreateModel(
+            name="Thumb",
+            fields=[
+                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                ("up", models.BooleanField()),
+                ("at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "owner",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to=settings.AUTH_USER_MODEL
+                    ),
+                ),
+                (
+                    "turn",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="memory.turn"
+                    ),
+                ),
+            ],
+        ),
+        owned_table("training_thumb"),
     ]

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -26,7 +25,7 @@ from memory.hot_banks import hot_banks, read_events
 from memory.models import AdapterVersion, Bank
 from memory.services.jobs import enqueue, handles
 from memory.services.rebudget import Applied, apply_change, configuration_of_bank, preview_change
-from training.models import About, Label
+from training.services.judgements import judged, judged_by_people
 
 LEAST = 20  # labelled memories before anything is learned: fewer say almost nothing (docs/lab-log.md, "Few labels")
 PAUSE = timedelta(seconds=30)  # after the last word, so that a row of words is learned from once
@@ -120,13 +119,9 @@ def standardised(
 
 
 def _labels(bank: UUID) -> dict[UUID, float]:
-    """What was judged of each memory's importance, as the mean by weight."""
-    total: dict[UUID, tuple[float, float]] = {}
-    rows: Any = Label.objects.filter(memory__bank=bank, about=About.IMPORTANCE, weight__gt=0)
-    for memory, value, weight in rows.values_list("memory", "value", "weight"):
-        sums, weights = total.get(memory, (0.0, 0.0))
-        total[memory] = (sums + value * weight, weights + weight)
-    return {memory: sums / weights for memory, (sums, weights) in total.items()}
+    """The importance of each memory that people judged; what else says something of it is for the shared head."""
+    by_people = judged_by_people(bank)
+    return {memory: value for memory, (value, _weight) in judged(bank).items() if memory in by_people}
 
 
 def _base_of(bank: Bank) -> Adapter:

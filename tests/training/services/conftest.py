@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from agora_web.accounts.models import User
-from tests.memory.services.conftest import database, desk, person
+from tests.memory.services.conftest import database, desk, narrow, person
 
-__all__ = ["database", "desk", "person"]
+__all__ = ["database", "desk", "narrow", "person"]
 
 
 @pytest.fixture

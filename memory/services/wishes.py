@@ -1,4 +1,4 @@
-"""What a person wants of a memory (to keep it, to be rid of it), told to whoever wants to know, in the same transaction.
+"""What a person wants of a memory (to keep it, to be rid of it), told to whoever listens, in the same transaction.
 
 Memory does not know who listens: an app above it subscribes when it starts (training takes wishes as judgements).
 """

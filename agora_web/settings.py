@@ -201,6 +201,7 @@ CELERY_BEAT_SYNC_EVERY = 1  # each run is noted at once: the doctor tells a livi
 CELERY_BEAT_SCHEDULE = {  # beat copies it into its tables, where operators can change it
     "jobs that are due": {"task": "memory.run_due_jobs", "schedule": 60.0},
     "turns whose server is gone": {"task": "memory.sweep", "schedule": 10.0},
+    "turns to ask what a memory changed": {"task": "training.choose_counterfactuals", "schedule": 3600.0},
 }
 
 # --- Django ---------------------------------------------------------------------------------------------------------
@@ -346,3 +347,4 @@ UNDO_MINUTES = 10  # how long a forgotten memory can be brought back
 HEARTBEAT_SECONDS = 10  # a running turn without a sign of life for so long is interrupted
 HOT_BANK_BYTES = 512 * 1024 * 1024  # what one process keeps of banks
 ENCODER_FACTORY = "tests.toy.toy_encoder" if TESTING else "memory.encoding.sentence_encoder"
+LIKELIHOOD_FACTORY = "tests.toy.ToyLikelihood" if TESTING else "agora_web.wiring.likelihood_scorer"

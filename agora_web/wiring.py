@@ -8,8 +8,10 @@ from functools import lru_cache
 
 from django.conf import settings
 
+from agora_web.local.likelihood import DemoModelLikelihood
 from memory.encoding import encoder
 from memory.engine.types import BankError
+from training.learner.likelihood import LikelihoodScorer
 
 log = logging.getLogger(__name__)
 # The encoder's imports hold the interpreter for seconds: whoever has just been told "ready" gets the first page first.
@@ -30,3 +32,8 @@ def _warm_up() -> None:
         encoder().encode(["warm"])
     except BankError as error:
         log.error("%s", error.sentence)
+
+
+def likelihood_scorer() -> LikelihoodScorer:
+    """What training asks for likelihoods (`training.learner.likelihood`): the demo model."""
+    return DemoModelLikelihood()

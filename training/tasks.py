@@ -1,5 +1,13 @@
-"""What a worker has to know of training: the jobs that it can be given."""
+"""What a worker has to know of training: the jobs that it can be given, and the tasks of beat."""
 
-from training.services import own_heads
+from celery import shared_task
+from django.utils import timezone
 
-__all__ = ["own_heads"]
+from training.services import counterfactuals, own_heads
+
+__all__ = ["counterfactuals", "own_heads"]
+
+
+@shared_task(name="training.choose_counterfactuals")  # type: ignore[untyped-decorator]
+def choose_counterfactuals() -> None:
+    counterfactuals.choose_turns(timezone.now())

@@ -202,6 +202,7 @@ CELERY_BEAT_SCHEDULE = {  # beat copies it into its tables, where operators can 
     "jobs that are due": {"task": "memory.run_due_jobs", "schedule": 60.0},
     "turns whose server is gone": {"task": "memory.sweep", "schedule": 10.0},
     "turns to ask what a memory changed": {"task": "training.choose_counterfactuals", "schedule": 3600.0},
+    "memories that were missed": {"task": "training.look_back_at_regrets", "schedule": 3600.0},
 }
 
 # --- Django ---------------------------------------------------------------------------------------------------------

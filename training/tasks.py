@@ -3,11 +3,16 @@
 from celery import shared_task
 from django.utils import timezone
 
-from training.services import counterfactuals, own_heads
+from training.services import counterfactuals, own_heads, regrets
 
-__all__ = ["counterfactuals", "own_heads"]
+__all__ = ["counterfactuals", "own_heads", "regrets"]
 
 
 @shared_task(name="training.choose_counterfactuals")  # type: ignore[untyped-decorator]
 def choose_counterfactuals() -> None:
     counterfactuals.choose_turns(timezone.now())
+
+
+@shared_task(name="training.look_back_at_regrets")  # type: ignore[untyped-decorator]
+def look_back_at_regrets() -> None:
+    regrets.look_back(timezone.now())

@@ -7,14 +7,20 @@ from django.contrib.auth.models import Group, Permission
 # role -> permissions as (app label, codename)
 ROLES: dict[str, tuple[tuple[str, str], ...]] = {
     "labeller": (("memory", "view_memory"),),
-    "operator": (("memory", "view_job"), ("memory", "change_job")),
-    "analyst": (("memory", "view_bank"), ("memory", "view_recall"), ("memory", "view_event")),
+    "operator": (("memory", "view_job"), ("memory", "change_job"), ("training", "view_label")),
+    "analyst": (
+        ("memory", "view_bank"),
+        ("memory", "view_recall"),
+        ("memory", "view_event"),
+        ("training", "view_label"),
+    ),
     "administrator": (
         ("agents", "view_agent"),
         ("agents", "add_agent"),
         ("agents", "change_agent"),
         ("memory", "view_job"),
         ("memory", "change_job"),
+        ("training", "view_label"),
         ("accounts", "view_user"),
         ("accounts", "change_user"),
     ),

@@ -1,0 +1,24 @@
+"""The report of regret: what left for room and was missed later, by policy and adapter."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.contrib.auth.decorators import login_required, permission_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+
+from training import selectors
+
+PERIODS = (7, 30, 90)  # days
+
+
+@login_required
+@permission_required("training.view_label", raise_exception=True)
+def regret(request: HttpRequest) -> HttpResponse:
+    """Counts over all banks for the last week, month or quarter."""
+    asked = request.GET.get("days", "")
+    days = int(asked) if asked in map(str, PERIODS) else PERIODS[1]
+    rows = selectors.regrets(timezone.now() - timedelta(days=days))
+    return render(request, "training/regret.html", {"rows": rows, "days": days, "periods": PERIODS})

@@ -349,3 +349,4 @@ HEARTBEAT_SECONDS = 10  # a running turn without a sign of life for so long is i
 HOT_BANK_BYTES = 512 * 1024 * 1024  # what one process keeps of banks
 ENCODER_FACTORY = "tests.toy.toy_encoder" if TESTING else "memory.encoding.sentence_encoder"
 LIKELIHOOD_FACTORY = "tests.toy.ToyLikelihood" if TESTING else "agora_web.wiring.likelihood_scorer"
+RATER_FACTORY = "agora_web.wiring.memory_rater"

@@ -12,6 +12,7 @@ from agora_web.local.likelihood import DemoModelLikelihood
 from memory.encoding import encoder
 from memory.engine.types import BankError
 from training.learner.likelihood import LikelihoodScorer
+from training.learner.rating import MemoryRater
 
 log = logging.getLogger(__name__)
 # The encoder's imports hold the interpreter for seconds: whoever has just been told "ready" gets the first page first.
@@ -37,3 +38,10 @@ def _warm_up() -> None:
 def likelihood_scorer() -> LikelihoodScorer:
     """What training asks for likelihoods (`training.learner.likelihood`): the demo model."""
     return DemoModelLikelihood()
+
+
+def memory_rater() -> MemoryRater:
+    """Who asks agents' models for training (`training.learner.rating`)."""
+    from agora_web.rating import AgentsModel  # asked for by workers alone
+
+    return AgentsModel()

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import connections
+from django.db.models import Count, F, Sum
 
-from training.models import Source
+from training.models import Label, ModelAsked, Source
 
 
 @dataclass(frozen=True)
@@ -59,3 +60,27 @@ def regrets(since: datetime) -> list[Regrets]:
     with connections["worker"].cursor() as cursor:
         cursor.execute(_REGRETS, [since, since, Source.REGRET.value])
         return [Regrets(*row) for row in cursor.fetchall()]
+
+
+@dataclass(frozen=True)
+class Given:
+    """What one source said since an instant, over all banks."""
+
+    source: Source
+    labels: int
+    memories: int
+    weight: float  # full human judgements, all labels together
+
+
+def given(since: datetime) -> list[Given]:
+    """How much each source has said since then, most labels first. Read as the sweeping role: numbers alone."""
+    rows = Label.objects.using("worker").filter(at__gte=since).values("source")
+    counted = rows.annotate(labels=Count("pk"), memories=Count("memory", distinct=True), total=Sum("weight"))
+    found = counted.order_by("-labels", "source").values_list("source", "labels", "memories", "total")
+    return [Given(Source(source), labels, memories, weight) for source, labels, memories, weight in found]
+
+
+def unreadable(since: datetime) -> tuple[int, int]:
+    """Of the turns about which agents' models were asked since then: how many, and how many answers were none."""
+    asked = ModelAsked.objects.using("worker").filter(at__gte=since)
+    return asked.count(), asked.filter(rated__lt=F("memories")).count()

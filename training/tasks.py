@@ -3,9 +3,9 @@
 from celery import shared_task
 from django.utils import timezone
 
-from training.services import counterfactuals, own_heads, regrets
+from training.services import counterfactuals, model_ratings, own_heads, regrets
 
-__all__ = ["counterfactuals", "own_heads", "regrets"]
+__all__ = ["counterfactuals", "model_ratings", "own_heads", "regrets"]
 
 
 @shared_task(name="training.choose_counterfactuals")  # type: ignore[untyped-decorator]

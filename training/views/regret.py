@@ -1,4 +1,4 @@
-"""The report of regret: what left for room and was missed later, by policy and adapter."""
+"""The report of regret: what left for room and was missed later, by policy and adapter; and which sources said what."""
 
 from __future__ import annotations
 
@@ -20,5 +20,10 @@ def regret(request: HttpRequest) -> HttpResponse:
     """Counts over all banks for the last week, month or quarter."""
     asked = request.GET.get("days", "")
     days = int(asked) if asked in map(str, PERIODS) else PERIODS[1]
-    rows = selectors.regrets(timezone.now() - timedelta(days=days))
-    return render(request, "training/regret.html", {"rows": rows, "days": days, "periods": PERIODS})
+    since = timezone.now() - timedelta(days=days)
+    asked, unreadable = selectors.unreadable(since)
+    found = {
+        "rows": selectors.regrets(since), "given": selectors.given(since), "asked": asked, "unreadable": unreadable,
+        "days": days, "periods": PERIODS,
+    }  # fmt: skip
+    return render(request, "training/regret.html", found)

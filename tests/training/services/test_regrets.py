@@ -13,8 +13,8 @@ from memory.models import Bank, Event, Job, Recall, Turn
 from memory.services import jobs, memories
 from memory.services.recalls import regretted_by
 from tests.memory.services.desk import Asked, Desk
-from training.models import Label
-from training.selectors import Regrets, regrets
+from training.models import Label, ModelAsked, Source
+from training.selectors import Given, Regrets, given, regrets, unreadable
 from training.services.regrets import JOB, WEIGHT, label_regrets, look_back
 
 PIANO = "the piano of aunt Vera stands in Ghent"
@@ -88,7 +88,7 @@ def test_banks_that_regretted_lately_get_a_job_which_labels_as_their_owner(asked
     with desk.acting():
         assert Label.objects.filter(source="regret").count() == 2
         Recall.objects.filter(pk=question.trace.pk).update(at=datetime(2020, 1, 1, tzinfo=UTC))
-        Job.objects.filter(kind=JOB).delete()
+    Job.objects.using("owner").filter(kind=JOB).delete()
     look_back(timezone.now())
     assert not Job.objects.using("worker").filter(kind=JOB, key=str(desk.bank_id)).exists()
 
@@ -113,3 +113,18 @@ def test_regret_is_counted_for_the_policy_and_the_adapter_that_let_it_go(asked: 
     with desk.acting():  # what left only after the cue was not missed by it
         Recall.objects.filter(pk=question.trace.pk).update(at=timezone.now() - timedelta(minutes=30))
     assert counted(hour_ago, "of-this-test") == [Regrets("fifo", "of-this-test", 1, 0, 0, 0)]
+
+
+def test_what_each_source_said_is_counted_over_all_banks(asked: tuple[Desk, Asked]) -> None:
+    desk, question = asked
+    desk.open("It stands at Vera's, in Ghent!")
+    labelled(desk)
+    future = datetime(2990, 1, 1, tzinfo=UTC)
+    assert (given(future), unreadable(future)) == ([], (0, 0))
+    with desk.acting():  # a time of this test's own
+        Label.objects.update(at=future)
+        for n, rated in enumerate((2, 0)):
+            turn = question.turn.pk if n else desk.open("Hello?").pk
+            ModelAsked.objects.create(owner=desk.person, turn_id=turn, memories=2, rated=rated, at=future)
+    assert given(future) == [Given(Source.REGRET, 2, 1, 2 * WEIGHT)]
+    assert unreadable(future) == (2, 1)

@@ -10,7 +10,8 @@ from django.utils import timezone
 
 from tests.scenes import make_person
 from training import selectors
-from training.selectors import Regrets
+from training.models import Source
+from training.selectors import Given, Regrets
 
 
 def client_of(*roles: str) -> Client:
@@ -28,6 +29,8 @@ def since(monkeypatch: pytest.MonkeyPatch) -> list[datetime]:
         return [Regrets("importance", "shipped-1", 40, 5, 7, 2), Regrets("fifo", "", 3, 0, 0, 0)]
 
     monkeypatch.setattr(selectors, "regrets", two)
+    monkeypatch.setattr(selectors, "given", lambda _: [Given(Source.THUMB, 12, 5, 2.25)])
+    monkeypatch.setattr(selectors, "unreadable", lambda _: (4, 3))
     return asked
 
 
@@ -38,6 +41,8 @@ def test_who_may_see_labels_reads_counts_by_policy_and_adapter(role: str, since:
     for part in ("<code>importance</code>", "<code>shipped-1</code>", "(12.5 %)", "<code>fifo</code>"):
         assert part in page
     assert page.count(" %)") == 1
+    for part in ("thumb on a reply", ">12<", ">5<", ">2.3<", "about 4 turns; 3 answers were no rating"):
+        assert part in page
 
 
 @pytest.mark.django_db
@@ -57,5 +62,9 @@ def test_others_are_refused(since: list[datetime]) -> None:
 
 @pytest.mark.django_db
 def test_where_nothing_left_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(selectors, "regrets", lambda _: [])
-    assert "Nothing left for room" in client_of("analyst").get("/training/regret/").content.decode()
+    for name, nothing in (("regrets", []), ("given", []), ("unreadable", (0, 0))):
+        monkeypatch.setattr(selectors, name, lambda _, nothing=nothing: nothing)
+    page = client_of("analyst").get("/training/regret/").content.decode()
+    assert "Nothing left for room" in page
+    assert "Nothing was judged" in page
+    assert "models were asked" not in page

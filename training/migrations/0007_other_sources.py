@@ -1,4 +1,4 @@
-"""Pins and wishes to forget are labels too, and a reply can have a thumb."""
+"""Pins and wishes to forget are labels too; a reply can have a thumb; what was asked of agents' models."""
 
 import uuid
 
@@ -56,5 +56,27 @@ class Migration(migrations.Migration):
                 ),
             ],
         ),
+        migrations.CreateModel(
+            name="ModelAsked",
+            fields=[
+                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                ("memories", models.PositiveIntegerField()),
+                ("rated", models.PositiveIntegerField()),
+                ("at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "owner",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to=settings.AUTH_USER_MODEL
+                    ),
+                ),
+                (
+                    "turn",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="memory.turn"
+                    ),
+                ),
+            ],
+        ),
         owned_table("training_thumb"),
+        owned_table("training_modelasked"),
     ]

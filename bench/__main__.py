@@ -22,9 +22,12 @@ BENCHES = {
     "peers": "the same recall, and what a turn costs, beside other memory systems run from their own packages",
     "merge": "what a bank that merges runs about one thing still holds and hands on of later questions' evidence",
     "adapt": "how far a few labels take an agent from the shipped prior towards a head trained on all of them",
+    "counterfactual": "whether a reply gets less likely to the demo model without the memory that it rests on",
     "compress": "whether what an agent passes on is still in view when its message list is compressed step by step",
 }
-WITHOUT_DJANGO = frozenset({"compress", "recall", "retention", "merge", "adapt"})  # need no home and no database
+WITHOUT_DJANGO = frozenset(
+    {"compress", "recall", "retention", "merge", "adapt", "counterfactual"}
+)  # need no home and no database
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -9,4 +9,5 @@ class TrainingConfig(AppConfig):
     verbose_name = _("Training")
 
     def ready(self) -> None:
-        from training.services import forgetting  # noqa: F401  (follows erasures, in every process)
+        """Follow erasures, and listen to what people want of their memories: pinning and forgetting are judgements."""
+        from training.services import forgetting, kept  # noqa: F401 (they subscribe, in every process)

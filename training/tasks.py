@@ -3,9 +3,22 @@
 from celery import shared_task
 from django.utils import timezone
 
-from training.services import forgetting, own_heads, rescoring, retraining, runs, schedule, shadows
+from training.services import (
+    counterfactuals,
+    forgetting,
+    model_ratings,
+    own_heads,
+    regrets,
+    rescoring,
+    retraining,
+    runs,
+    schedule,
+    shadows,
+)
 
-__all__ = ["forgetting", "own_heads", "rescoring", "runs", "schedule"]
+__all__ = [
+    "counterfactuals", "forgetting", "model_ratings", "own_heads", "regrets", "rescoring", "runs", "schedule",
+]  # fmt: skip
 
 
 @shared_task(name="training.retrain")  # type: ignore[untyped-decorator]
@@ -26,3 +39,13 @@ def rescore_banks() -> None:
 @shared_task(name="training.score_silently")  # type: ignore[untyped-decorator]
 def score_silently() -> None:
     shadows.score_silently()
+
+
+@shared_task(name="training.choose_counterfactuals")  # type: ignore[untyped-decorator]
+def choose_counterfactuals() -> None:
+    counterfactuals.choose_turns(timezone.now())
+
+
+@shared_task(name="training.look_back_at_regrets")  # type: ignore[untyped-decorator]
+def look_back_at_regrets() -> None:
+    regrets.look_back(timezone.now())

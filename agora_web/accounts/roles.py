@@ -17,6 +17,7 @@ ROLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("training", "change_rules"),
         ("training", "view_promotion"),
         ("training", "add_promotion"),
+        ("training", "view_label"),
     ),
     "analyst": (
         ("memory", "view_bank"),
@@ -24,6 +25,7 @@ ROLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("memory", "view_event"),
         ("training", "view_trainingrun"),
         ("training", "view_promotion"),
+        ("training", "view_label"),
     ),
     "administrator": (
         ("agents", "view_agent"),
@@ -33,6 +35,7 @@ ROLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("memory", "change_job"),
         ("training", "view_rules"),
         ("training", "change_rules"),
+        ("training", "view_label"),
         ("accounts", "view_user"),
         ("accounts", "change_user"),
         ("training", "view_trainingrun"),

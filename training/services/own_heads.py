@@ -10,7 +10,6 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -30,6 +29,7 @@ from memory.services.jobs import enqueue, handles
 from memory.services.rebudget import Applied, apply_change, configuration_of_bank, preview_change
 from memory.tenancy import acting_as
 from training.models import About, Label
+from training.services.judgements import judged, judged_by_people
 
 LEAST = 20  # labelled memories before anything is learned: fewer say almost nothing (docs/lab-log.md, "Few labels")
 PAUSE = timedelta(seconds=30)  # after the last word, so that a row of words is learned from once
@@ -152,13 +152,9 @@ def standardised(
 
 
 def _labels(bank: UUID) -> dict[UUID, float]:
-    """What was judged of each memory's importance, as the mean by weight."""
-    total: dict[UUID, tuple[float, float]] = {}
-    rows: Any = Label.objects.filter(memory__bank=bank, about=About.IMPORTANCE, weight__gt=0, other=None)
-    for memory, value, weight in rows.values_list("memory", "value", "weight"):
-        sums, weights = total.get(memory, (0.0, 0.0))
-        total[memory] = (sums + value * weight, weights + weight)
-    return {memory: sums / weights for memory, (sums, weights) in total.items()}
+    """The importance of each memory that people judged; what else says something of it is for the shared head."""
+    by_people = judged_by_people(bank)
+    return {memory: value for memory, (value, _weight) in judged(bank).items() if memory in by_people}
 
 
 def _base_of(bank: Bank) -> Adapter:

@@ -11,10 +11,10 @@ from django.contrib.auth.models import Group
 from agora_web.accounts.models import User
 from memory import adapters
 from memory.models import AdapterVersion
-from tests.memory.services.conftest import database, desk, now, person
+from tests.memory.services.conftest import database, desk, narrow, now, person
 from training.models import Promotion, Snapshot, TrainingRun
 
-__all__ = ["database", "desk", "now", "person"]
+__all__ = ["database", "desk", "narrow", "now", "person"]
 
 
 @pytest.fixture

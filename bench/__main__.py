@@ -22,10 +22,12 @@ BENCHES = {
     "peers": "the same recall, and what a turn costs, beside other memory systems run from their own packages",
     "merge": "what a bank that merges runs about one thing still holds and hands on of later questions' evidence",
     "adapt": "how far a few labels take an agent from the shipped prior towards a head trained on all of them",
+    "selflearn": "how far hindsight alone, without any label, takes an agent from the shipped prior",
+    "queue": "whether labels in the order of the labelling queue teach more than as many random ones",
     "control": "whether a training run finds a challenger better when its labels are shuffled (it must not)",
     "compress": "whether what an agent passes on is still in view when its message list is compressed step by step",
 }
-WITHOUT_DJANGO = frozenset({"compress", "recall", "retention", "merge", "adapt", "control"})  # no home, no database
+WITHOUT_DJANGO = frozenset(BENCHES) - {"latency", "ingest", "peers"}  # the others need no home and no database
 
 
 def main(argv: Sequence[str] | None = None) -> int:

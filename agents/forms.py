@@ -34,7 +34,7 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]
         fields = [
             "name", "description", "persona", "backend", "base_url", "model", "small_model", "context_tokens",
             "reply_tokens", "budget_memories", "budget_tokens", "policy", "evict_at", "recall_tokens", "recall_archive",
-            "active",
+            "active", "labelling",
         ]  # fmt: skip
         widgets = {"persona": forms.Textarea(attrs={"rows": 5})}
         help_texts = {
@@ -47,6 +47,10 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]
             "budget_memories": _("A hard limit for each person's bank; what does not fit leaves for the archive."),
             "recall_tokens": _("How much of a prompt recalled memories may take."),
             "recall_archive": _("Looks through archived memories too at each turn."),
+            "labelling": _(
+                "Labellers may then read conversations begun from now on, with e-mail addresses, numbers and keys "
+                "masked. The chat tells each person so; their own word goes before this setting."
+            ),
         }
 
     def clean_policy(self) -> str:

@@ -201,6 +201,7 @@ CELERY_BEAT_SYNC_EVERY = 1  # each run is noted at once: the doctor tells a livi
 CELERY_BEAT_SCHEDULE = {  # beat copies it into its tables, where operators can change it
     "jobs that are due": {"task": "memory.run_due_jobs", "schedule": 60.0},
     "turns whose server is gone": {"task": "memory.sweep", "schedule": 10.0},
+    "the labelling queue": {"task": "training.tend_queue", "schedule": 60.0},
 }
 
 # --- Django ---------------------------------------------------------------------------------------------------------

@@ -6,7 +6,12 @@ from django.contrib.auth.models import Group, Permission
 
 # role -> permissions as (app label, codename)
 ROLES: dict[str, tuple[tuple[str, str], ...]] = {
-    "labeller": (("memory", "view_memory"),),
+    "labeller": (
+        ("memory", "view_memory"),
+        ("training", "view_reviewitem"),
+        ("training", "change_reviewitem"),  # settles what others disagree about
+        ("training", "add_review"),
+    ),
     "operator": (("memory", "view_job"), ("memory", "change_job")),
     "analyst": (("memory", "view_bank"), ("memory", "view_recall"), ("memory", "view_event")),
     "administrator": (
@@ -17,6 +22,8 @@ ROLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("memory", "change_job"),
         ("accounts", "view_user"),
         ("accounts", "change_user"),
+        ("training", "view_reviewitem"),
+        ("training", "change_reviewitem"),
     ),
 }
 

@@ -1,12 +1,12 @@
 """The tables of memory."""
 
 from memory.models.bank import LEAST_EVICT_AT, AdapterVersion, Bank, EncoderSpace, Event
-from memory.models.conversation import Conversation, Turn, TurnState
+from memory.models.conversation import LABELLING_OPEN, Conversation, Labelling, Turn, TurnState
 from memory.models.job import Job, JobState
 from memory.models.memory import Memory, MemorySource, Posting
 from memory.models.recall import Recall
 
 __all__ = [
-    "LEAST_EVICT_AT", "AdapterVersion", "Bank", "Conversation", "EncoderSpace", "Event", "Job", "JobState", "Memory",
-    "MemorySource", "Posting", "Recall", "Turn", "TurnState",
+    "LABELLING_OPEN", "LEAST_EVICT_AT", "AdapterVersion", "Bank", "Conversation", "EncoderSpace", "Event", "Job",
+    "JobState", "Labelling", "Memory", "MemorySource", "Posting", "Recall", "Turn", "TurnState",
 ]  # fmt: skip

@@ -122,7 +122,7 @@ def standardised(
 def _labels(bank: UUID) -> dict[UUID, float]:
     """What was judged of each memory's importance, as the mean by weight."""
     total: dict[UUID, tuple[float, float]] = {}
-    rows: Any = Label.objects.filter(memory__bank=bank, about=About.IMPORTANCE, weight__gt=0)
+    rows: Any = Label.objects.filter(memory__bank=bank, about=About.IMPORTANCE, other=None, weight__gt=0)
     for memory, value, weight in rows.values_list("memory", "value", "weight"):
         sums, weights = total.get(memory, (0.0, 0.0))
         total[memory] = (sums + value * weight, weights + weight)

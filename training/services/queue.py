@@ -63,7 +63,7 @@ def tend(bank: Bank) -> int:
             item.delete()
     if not Conversation.objects.filter(bank=bank, labelling__in=LABELLING_OPEN).exists():
         return 0
-    rules = Rules.objects.first() or Rules()
+    rules = Rules.in_force()
     missing = MOST_OPEN - ReviewItem.objects.filter(bank=bank, state=ReviewState.OPEN).count()
     asked = _asked(bank)
     free = {memory.pk: memory for memory in may_be_shown(bank) if memory.pk not in asked}

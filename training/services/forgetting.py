@@ -13,7 +13,7 @@ from memory.receipts import KINDS
 from memory.services.erasures import erased_in, follows_erasures
 from memory.services.jobs import enqueue, handles
 from training.models import RunState, ShadowScore, TrainingRun
-from training.services import own_heads
+from training.services import own_heads, snapshots
 
 JOB = "training.forget"
 TRIGGER = "erasure"

@@ -116,7 +116,7 @@ def _page(
     context: dict[str, Any] = {
         "seat": seat, "form": form, "undo": _undoable(request, seat),
         "fill": {name: figure(fill[name]) for name in FIGURES},
-        "undo_minutes": settings.UNDO_MINUTES,
+        "undo_minutes": settings.UNDO_MINUTES, "served": memory.served_by(seat.bank),
     }  # fmt: skip
     if seen is not None:
         plan = seen.plan

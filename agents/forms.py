@@ -34,7 +34,7 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]
         fields = [
             "name", "description", "persona", "backend", "base_url", "model", "small_model", "context_tokens",
             "reply_tokens", "budget_memories", "budget_tokens", "policy", "evict_at", "recall_tokens", "recall_archive",
-            "active",
+            "rates_memories", "active",
         ]  # fmt: skip
         widgets = {"persona": forms.Textarea(attrs={"rows": 5})}
         help_texts = {
@@ -47,6 +47,7 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]
             "budget_memories": _("A hard limit for each person's bank; what does not fit leaves for the archive."),
             "recall_tokens": _("How much of a prompt recalled memories may take."),
             "recall_archive": _("Looks through archived memories too at each turn."),
+            "rates_memories": _("After some turns its model says how much a few new memories matter."),
         }
 
     def clean_policy(self) -> str:

@@ -53,6 +53,7 @@ class Agent(models.Model):
         _("recalled memories in tokens"), default=800, validators=[MinValueValidator(50), MaxValueValidator(100_000)]
     )
     recall_archive = models.BooleanField(_("recall from the archive too"), default=False)
+    rates_memories = models.BooleanField(_("its model rates some memories"), default=False)
     active = models.BooleanField(_("offered for new conversations"), default=True)
     created_at = models.DateTimeField(default=timezone.now)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
@@ -20,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 def configuration_of(agent: Agent) -> BankConfiguration:
-    """How banks of this agent keep and read."""
+    """How banks of this agent keep and read. Their adapter is no setting of the agent's."""
     return BankConfiguration(
         budget_memories=agent.budget_memories,
         budget_tokens=agent.budget_tokens,
@@ -29,6 +30,11 @@ def configuration_of(agent: Agent) -> BankConfiguration:
         recall_archive=agent.recall_archive,
         evict_at=agent.evict_at,
     )
+
+
+def follows_agent(configuration: BankConfiguration, agent: Agent) -> bool:
+    """Whether a bank that is set up so keeps and reads as its agent says, whatever adapter serves it."""
+    return replace(configuration, adapter="", keeps_adapter=False) == configuration_of(agent)
 
 
 def take_seat(agent: Agent, user_id: UUID, *, now: datetime) -> Seat:
@@ -60,7 +66,7 @@ def change_bank(seat: Seat, promise: Promise, *, now: datetime) -> Applied:
     """
     with transaction.atomic():
         applied = apply_change(seat.bank_id, promise, now=now)
-        own = promise.configuration != configuration_of(seat.agent)
+        own = not follows_agent(promise.configuration, seat.agent)
         Seat.objects.filter(pk=seat.pk).update(own_settings=own)
     return applied
 
@@ -76,9 +82,10 @@ def undo_bank_change(seat: Seat, applied: Applied, *, own_settings: bool, now: d
 def bring_bank_in_line(agent: Agent, bank: Bank, *, now: datetime) -> None:
     """Give a bank its agent's present configuration, evicting what no longer fits; unless its person set it up.
 
-    Where pinned memories stand in the way the bank keeps the configuration it has, and the log says so.
+    Its adapter stays: that is the bank's own. Where pinned memories stand in the way the bank keeps the configuration
+    it has, and the log says so.
     """
-    wanted = configuration_of(agent)
+    wanted = replace(configuration_of(agent), adapter=bank.adapter, keeps_adapter=bank.keeps_adapter)
     if all(getattr(bank, name) == value for name, value in vars(wanted).items()):
         return
     if Seat.objects.filter(bank=bank, own_settings=True).exists():

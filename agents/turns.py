@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, ParamSpec, TypeVar
 from uuid import UUID
 
@@ -20,7 +20,7 @@ from redis.exceptions import RedisError
 
 from agents import streams
 from agents.backends import backend_for, block_for, limits_for
-from agents.models import Agent
+from agents.models import Agent, Backend
 from agents.runtime.llm.port import LlmBackend, LlmError
 from agents.runtime.prompt import PastTurn
 from agents.runtime.recalled import RecalledMemory
@@ -42,6 +42,8 @@ R = TypeVar("R")
 
 CLAIM_PAUSE = 0.2
 HISTORY_TURNS = 6
+RATING = "training.model_rating"  # the job by its name: what it does is training's, which agents do not know
+RATING_PAUSE = timedelta(minutes=1)  # the model shall be free for the person's next message
 log = logging.getLogger(__name__)
 
 
@@ -254,6 +256,8 @@ class DjangoTurn:
         remember_turn(self.turn.conversation.bank_id, ready, now=self._clock())
         if self._trace_id:
             self._score_archive_later(self._trace_id)
+        if self.agent.rates_memories and self.agent.backend != Backend.QUOTE:
+            enqueue(RATING, str(self.turn.pk), owner_id=self.turn.owner_id, run_after=self._clock() + RATING_PAUSE)
         self._timings["remember"] = round((timezone.now() - started).total_seconds() * 1000, 2)
         Turn.objects.filter(pk=self.turn.pk).update(timings_ms=self._timings)
 

@@ -8,6 +8,7 @@ urlpatterns = [
     path("chat/", views.chat, name="chat"),
     path("chat/<uuid:conversation_id>/", views.chat, name="conversation"),
     path("memories/", views.memories, name="memories"),
+    path("memories/erased/", views.erased, name="erased"),
     path("memories/banks/<uuid:bank_id>/", bank_page.bank, name="bank"),
     path("agents/", views.agents, name="agents"),
     path("agents/new/", views.agent_form, name="agent_new"),

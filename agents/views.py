@@ -12,8 +12,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.csrf import ensure_csrf_cookie
 
 from agents.forms import AgentForm
-from agents.models import Agent
+from agents.models import Agent, Seat
 from memory import selectors as memory
+from memory.receipts import receipts
 from memory.services.turns import NotFound
 
 
@@ -34,6 +35,14 @@ def chat(request: HttpRequest, conversation_id: UUID | None = None) -> HttpRespo
 def memories(request: HttpRequest) -> HttpResponse:
     """What does this agent know about me?"""
     return render(request, "memory/memories.html")
+
+
+@login_required
+def erased(request: HttpRequest) -> HttpResponse:
+    """One's receipts: what was erased when, and what had learned from it."""
+    agents = dict(Seat.objects.values_list("bank", "agent__name"))
+    rows = [(one, agents.get(one.row.bank_id, "")) for one in receipts()]
+    return render(request, "memory/erasures.html", {"receipts": rows})
 
 
 @login_required

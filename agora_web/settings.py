@@ -358,3 +358,5 @@ UNDO_MINUTES = 10  # how long a forgotten memory can be brought back
 HEARTBEAT_SECONDS = 10  # a running turn without a sign of life for so long is interrupted
 HOT_BANK_BYTES = 512 * 1024 * 1024  # what one process keeps of banks
 ENCODER_FACTORY = "tests.toy.toy_encoder" if TESTING else "memory.encoding.sentence_encoder"
+LIKELIHOOD_FACTORY = "tests.toy.ToyLikelihood" if TESTING else "agora_web.wiring.likelihood_scorer"
+RATER_FACTORY = "agora_web.wiring.memory_rater"

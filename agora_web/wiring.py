@@ -8,8 +8,11 @@ from functools import lru_cache
 
 from django.conf import settings
 
+from agora_web.local.likelihood import DemoModelLikelihood
 from memory.encoding import encoder
 from memory.engine.types import BankError
+from training.learner.likelihood import LikelihoodScorer
+from training.learner.rating import MemoryRater
 
 log = logging.getLogger(__name__)
 # The encoder's imports hold the interpreter for seconds: whoever has just been told "ready" gets the first page first.
@@ -30,3 +33,15 @@ def _warm_up() -> None:
         encoder().encode(["warm"])
     except BankError as error:
         log.error("%s", error.sentence)
+
+
+def likelihood_scorer() -> LikelihoodScorer:
+    """What training asks for likelihoods (`training.learner.likelihood`): the demo model."""
+    return DemoModelLikelihood()
+
+
+def memory_rater() -> MemoryRater:
+    """Who asks agents' models for training (`training.learner.rating`)."""
+    from agora_web.rating import AgentsModel  # asked for by workers alone
+
+    return AgentsModel()

@@ -23,12 +23,13 @@ BENCHES = {
     "merge": "what a bank that merges runs about one thing still holds and hands on of later questions' evidence",
     "summaries": "what a bank holds and hands on once the sessions that left it are summed up, each in one memory",
     "adapt": "how far a few labels take an agent from the shipped prior towards a head trained on all of them",
+    "selflearn": "how far hindsight alone, without any label, takes an agent from the shipped prior",
+    "queue": "whether labels in the order of the labelling queue teach more than as many random ones",
     "control": "whether a training run finds a challenger better when its labels are shuffled (it must not)",
+    "counterfactual": "whether a reply gets less likely to the demo model without the memory that it rests on",
     "compress": "whether what an agent passes on is still in view when its message list is compressed step by step",
 }
-WITHOUT_DJANGO = frozenset(
-    {"compress", "recall", "retention", "merge", "adapt", "control", "summaries"}
-)  # need no home and no database
+WITHOUT_DJANGO = frozenset(BENCHES) - {"latency", "ingest", "peers"}  # the others need no home and no database
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -15,11 +15,12 @@ import numpy.typing as npt
 
 from bench.streams import VECTORS, adapter_at
 from bench.table import Row, mean_of
+from memory.engine.adapter import Adapter
 from memory.engine.adapting import adapted, own_head, worth_labelling
 from memory.engine.encoder import SentenceEncoder
 from memory.engine.importance import kind_of
 from memory.engine.posterior import Posterior, rated
-from training.learner.banks import fill, pieces_of
+from training.learner.banks import FilledBank, fill, pieces_of
 from training.learner.formats import FORMATS, read_streams
 from training.learner.importance_examples import importance_examples
 from training.learner.streams import Stream
@@ -72,6 +73,17 @@ def run(arguments: Namespace) -> list[Row]:
 
 def read_set(words: Sequence[str], encoder: DiskCachedEncoder, sample: int | None, seed: int) -> LabelSet:
     """Read one set as the command line names it."""
+    format, adapter, banks = read_banks(words, encoder, sample, seed)
+    labelled = [labelled_in(bank, adapter) for bank in banks]
+    prior = adapter.importance.priors[kind_of(banks[-1].hot.state.statistics)]
+    return LabelSet(format, own_head(prior.weights, prior.bias), labelled)
+
+
+def read_banks(
+    words: Sequence[str], encoder: DiskCachedEncoder, sample: int | None, seed: int
+) -> tuple[str, Adapter, list[FilledBank]]:
+    """The format that `words` name, the adapter that was trained without the set, and a bank for each conversation
+    of which something is needed later."""
     format, *rest = words
     if format not in FORMATS:
         raise SystemExit(f"There is no format {format}. There are: {', '.join(FORMATS)}.")
@@ -82,16 +94,20 @@ def read_set(words: Sequence[str], encoder: DiskCachedEncoder, sample: int | Non
     if sample:
         np.random.default_rng(seed).shuffle(streams)  # type: ignore[arg-type]
     streams = [stream for stream in streams if stream.evidence][:sample]
-    labelled: list[Labelled] = []
-    kind = ""
-    for stream in streams:
-        bank = fill(stream, pieces_of(stream, encoder), adapter)
-        kind = kind_of(bank.hot.state.statistics)
-        examples = importance_examples(bank)
-        z = examples.standardised(adapter.importance, kind).astype(np.float64)
-        labelled.append(Labelled(stream, z, examples.needed, examples.side))
-    prior = adapter.importance.priors[kind]
-    return LabelSet(format, own_head(prior.weights, prior.bias), labelled)
+    return format, adapter, [fill(stream, pieces_of(stream, encoder), adapter) for stream in streams]
+
+
+def labelled_in(bank: FilledBank, adapter: Adapter) -> Labelled:
+    """A bank's memories as the adapter saw them when they were written, and which were needed."""
+    examples = importance_examples(bank)
+    z = examples.standardised(adapter.importance, kind_of(bank.hot.state.statistics)).astype(np.float64)
+    return Labelled(bank.stream, z, examples.needed, examples.side)
+
+
+def divided(streams: Sequence[Labelled], random: np.random.Generator) -> set[str]:
+    """The groups that are learned from: half of them, at random."""
+    groups = sorted({labelled.stream.group for labelled in streams})
+    return set(random.permutation(groups)[: max(1, len(groups) // 2)].tolist())
 
 
 def measure(sets: Sequence[LabelSet], *, draws: int, seed: int) -> list[Row]:
@@ -131,8 +147,7 @@ def _shares(means: Mapping[str, Mapping[int, float]], draws: int) -> list[Row]:
 
 def _draw(one: LabelSet, random: np.random.Generator) -> dict[int, float]:
     """One division of the conversations: evidence kept on the unseen half, by number of labels."""
-    groups = sorted({labelled.stream.group for labelled in one.streams})
-    seen = set(random.permutation(groups)[: max(1, len(groups) // 2)].tolist())
+    seen = divided(one.streams, random)
     known = [labelled for labelled in one.streams if labelled.stream.group in seen]
     tested = [labelled for labelled in one.streams if labelled.stream.group not in seen]
     z = np.concatenate([labelled.z for labelled in known])

@@ -18,7 +18,7 @@ from bench.filling import conversation_of, full_bank
 from bench.scratch import scratch_database
 from bench.sentences import Talk
 from bench.table import Row, figure, median
-from memory.adapters import serving_adapter
+from memory.adapters import shipped_adapter
 from memory.encoding import encoder
 from memory.engine.encoder import embedded_text
 from memory.engine.text import split_side
@@ -59,7 +59,7 @@ def measure(size: int, *, turns: int, rounds: int, seed: int) -> list[Row]:
         encoder().clear()
         imported.append(len(texts) / _import_s(owner.pk, bank, trajectory))
         alone.append(len(texts) / _encode_s(texts))
-    about = {"adapter": serving_adapter().version, "data": "generated", "level": "total", "size": size}
+    about = {"adapter": shipped_adapter().version, "data": "generated", "level": "total", "size": size}
     return [
         figure("ingest_per_s", imported, median, unit="texts", **about),
         figure("encoder_batch_per_s", alone, median, unit="texts", **about),

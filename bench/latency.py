@@ -23,7 +23,7 @@ from bench.filling import AGENT, PERSON, full_bank, standing_in
 from bench.scratch import scratch_database
 from bench.sentences import Talk
 from bench.table import Row, figure, median, p95
-from memory.adapters import serving_adapter
+from memory.adapters import shipped_adapter
 from memory.encoding import encoder
 from memory.engine.encoder import Encoder, Space
 from memory.engine.types import Floats
@@ -210,7 +210,7 @@ def measure(sizes: Sequence[int], *, turns: int, seed: int) -> list[Row]:
 
 def rows_of(taken: Sequence[Taken], size: int) -> list[Row]:
     """The rows of one size: totals first, then stages. `value` is in milliseconds."""
-    about = {"adapter": serving_adapter().version, "unit": "ms", "size": size, "data": "generated"}
+    about = {"adapter": shipped_adapter().version, "unit": "ms", "size": size, "data": "generated"}
     rows = [figure("overhead_ms_p95", [turn.overhead for turn in taken], p95, level="total", **about)]
     for level, names in (("total", TOTALS), ("stage", STAGES)):
         for name in names:

@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from memory.adapters import available_adapters, learned_for, serving_adapter
+from memory.adapters import available_adapters, learned_for, serving_adapter, serving_name
 from memory.engine.retention import POLICIES, PolicyError, policy_named
 from memory.models import LEAST_EVICT_AT, Bank
 from memory.services.banks import BankConfiguration
@@ -59,18 +59,33 @@ class BankForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        present, self._own = self.instance.adapter, learned_for(self.instance.pk)
+        self._present = (present, self.instance.keeps_adapter)
         usual = _("the usual one, now %(version)s") % {"version": serving_adapter().version}
-        here = [*available_adapters(), *learned_for(self.instance.pk)]
+        here = [*available_adapters(), *self._own]
         choices = [("", usual), *((version, version) for version in here)]
-        present = self.instance.adapter
-        if present and present not in here:
+        if present and present not in here and self.instance.keeps_adapter:
             choices.append((present, _("%(version)s, which is not here any more") % {"version": present}))
         self.fields["adapter"].choices = choices  # type: ignore[attr-defined]
-        self.fields["adapter"].help_text = _("Judges how important a memory is, and finds it again.")
+        self.fields["adapter"].help_text = _(
+            "Judges how important a memory is, and finds it again. The usual one gives way when a better one is "
+            "promoted; another one that you choose stays."
+        )
+        shown = {"adapter": present, "keeps_adapter": self.instance.keeps_adapter} | (kwargs.get("initial") or {})
+        if not shown["keeps_adapter"] and shown["adapter"] not in self._own:
+            self.initial["adapter"] = ""
 
     def clean_policy(self) -> str:
         return policy_spelled(self.cleaned_data["policy"])
 
     def configuration(self) -> BankConfiguration:
         """What a valid form asks for."""
-        return BankConfiguration(**self.cleaned_data)
+        wanted = dict(self.cleaned_data)
+        chosen, keeps = wanted.pop("adapter"), False
+        if not chosen:
+            chosen = serving_name()
+        elif chosen == self._present[0]:
+            keeps = self._present[1]
+        else:
+            keeps = chosen not in self._own
+        return BankConfiguration(**wanted, adapter=chosen, keeps_adapter=keeps)

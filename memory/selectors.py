@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
 from django.db.models import Count, Prefetch, Q, QuerySet, Sum
 from django.utils.translation import gettext as _
 
-from memory.adapters import adapter_of
+from memory.adapters import adapter_of, shipped_adapter
 from memory.engine.bank import Kind
 from memory.engine.types import State
 from memory.models import Bank, Conversation, Doubt, Event, Memory, MemorySource, Recall, Turn
@@ -182,6 +184,33 @@ def bank_json(bank: Bank) -> dict[str, Any]:
         "id": str(bank.pk), "budget_memories": bank.budget_memories, "budget_tokens": bank.budget_tokens,
         "policy": bank.policy, "evict_at": bank.evict_at, "adapter": adapter_of(bank).version,
     }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ServedBy:
+    """Which adapter serves a bank, since when, which one did before, and what the change did."""
+
+    version: str
+    since: datetime
+    former: str  # "" where no other ever did
+    rescored: int = 0
+    left: int = 0
+
+
+def served_by(bank: Bank) -> ServedBy:
+    """What the ledger tells of a bank's adapter."""
+    settings = Event.objects.filter(bank=bank, kind=Kind.CONFIGURED).order_by("seq").values_list("seq", "at", "data")
+    told = [(seq, at, data.get("adapter", "")) for seq, at, data in settings]
+    version, changed = adapter_of(bank).version, [
+        (seq, at, before) for (_, _, before), (seq, at, name) in pairwise(told) if name != before
+    ]  # fmt: skip
+    if not changed:
+        return ServedBy(version, bank.created_at, "")
+    seq, at, before = changed[-1]
+    with_it = Event.objects.filter(bank=bank, seq__gt=seq, at=at).values_list("kind").annotate(n=Count("id"))
+    counts = dict(with_it.values_list("kind", "n"))
+    former = before or shipped_adapter().version
+    return ServedBy(version, at, former, counts.get(Kind.RESCORED, 0), counts.get(Kind.EVICTED, 0))
 
 
 def memory_json(row: Memory) -> dict[str, Any]:

@@ -64,6 +64,16 @@ def trace_rows(trace: Trace) -> list[dict[str, Any]]:
     ]
 
 
+def signals_in(trace: Trace, names: Sequence[str]) -> Floats:
+    """The stored signals (R, len(names)) of a trace's rows in the order of `names`; 0 where it has no such signal."""
+    stored = _unpacked(trace)[:, _ABSOLUTE : _ABSOLUTE + len(trace.signals)]
+    out = np.zeros((len(stored), len(names)), dtype=np.float32)
+    for column, name in enumerate(trace.signals):
+        if name in names:
+            out[:, list(names).index(name)] = stored[:, column]
+    return out
+
+
 def forget_rows(trace: Trace, memories: Collection[UUID]) -> None:
     """Take the rows of `memories` out of a trace (in place; not saved)."""
     kept = [i for i, memory in enumerate(trace.memories) if memory not in memories]

@@ -96,6 +96,7 @@ def live(person: User, agent: Agent, word: str) -> Life:
         Doubt.objects.create(
             owner=person, bank_id=conversation.bank_id, memory=held[1], newer=held[2], what=Doubt.What.NUMBER
         )
+        memories.erase(Memory.objects.filter(state="archived").latest("written_seq").pk, now=now)
         return Life(
             person=person.pk,
             bank=conversation.bank_id,

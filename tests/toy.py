@@ -33,3 +33,14 @@ class ToyEncoder:
 
 def toy_encoder() -> ToyEncoder:
     return ToyEncoder()
+
+
+class ToyLikelihood:
+    """Each different term of the reply that the prompt lacks costs one nat, each that it has costs nothing."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def likelihoods(self, prompts: Sequence[str], reply: str) -> list[float]:
+        self.asked += prompts
+        return [-float(len(set(terms(reply)) - set(terms(prompt)))) for prompt in prompts]

@@ -16,7 +16,7 @@ from rest_framework.views import APIView
 from memory import selectors
 from memory.models import Bank
 from memory.services.turns import NotFound
-from training.services import labels, own_heads
+from training.services import labels, own_heads, thumbs
 
 MOST = 500
 
@@ -58,6 +58,38 @@ class WordsOnMemories(APIView):
         asked.is_valid(raise_exception=True)
         found = labels.words_on(asked.validated_data["memories"], _person(request))
         return Response({"words": {str(memory): word for memory, word in found.items()}})
+
+
+class ThumbOnReply(APIView):
+    """One's thumb on a reply; the other one in its place; none."""
+
+    class Said(serializers.Serializer[Any]):
+        thumb = serializers.ChoiceField(choices=list(thumbs.FITTED))
+
+    def put(self, request: Request, turn_id: UUID) -> Response:
+        selectors.turn(turn_id)  # another's is not found, whatever is said
+        said = self.Said(data=request.data)
+        said.is_valid(raise_exception=True)
+        thumb = said.validated_data["thumb"]
+        thumbs.raise_thumb(turn_id, thumb, by=_person(request), now=timezone.now())
+        return Response({"thumb": thumb})
+
+    def delete(self, request: Request, turn_id: UUID) -> Response:
+        thumbs.lower_thumb(turn_id)
+        return Response({"thumb": None})
+
+
+class ThumbsOnReplies(APIView):
+    """One's thumbs on the replies of a page."""
+
+    class Asked(serializers.Serializer[Any]):
+        turns = serializers.ListField(child=serializers.UUIDField(), max_length=MOST)
+
+    def post(self, request: Request) -> Response:
+        asked = self.Asked(data=request.data)
+        asked.is_valid(raise_exception=True)
+        found = thumbs.thumbs_on(asked.validated_data["turns"])
+        return Response({"thumbs": {str(turn): thumb for turn, thumb in found.items()}})
 
 
 class LearningOfBank(APIView):

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count
+from django.db import connection
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from memory.engine.bank import Kind
 from memory.engine.importance import KINDS, kind_by
 from memory.engine.types import Role
-from memory.models import Event, Job, JobState, Memory
+from memory.models import Job, JobState
 from memory.selectors import instant
 from memory.services.turns import NotFound
-from training.models import About, Label, Rules, RunState, TrainingRun
+from training.models import Rules, RunState, TrainingRun
 from training.services.runs import job_of
 from training.services.sentences import KIND_NAMES
 
@@ -48,34 +49,21 @@ def rules_in_force() -> Rules:
 def readiness() -> list[KindReady]:
     """Judgements of each kind of conversation against what a run needs.
 
-    Counts of everybody's labels, so they are read as the sweeping role: numbers alone leave this function. The caller
-    has checked that the person may see runs.
+    They are everybody's, so the database counts them by a function that answers staff alone, with numbers.
     """
-    labels = Label.objects.using("worker").filter(about=About.IMPORTANCE, weight__gt=0)
-    pairs = labels.values_list("memory__bank", "memory", "other").distinct()
-    by_bank = Counter(bank for bank, *_of in pairs.iterator())
     have: Counter[str] = Counter()
-    kinds = _kinds_of(list(by_bank))
-    for bank, count in by_bank.items():
-        have[kinds[bank]] += count
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT judgements, kind, roles FROM agora_judged()")
+        for judgements, kind, roles in cursor.fetchall():
+            written = {Role(role): count for role, count in json.loads(roles).items()}
+            have[kind_by(_share_of(written), kind)] += judgements
     least = rules_in_force().least_labels
     return [KindReady(str(KIND_NAMES[kind]), have[kind], least) for kind in KINDS]
 
 
-def _kinds_of(banks: list[UUID]) -> dict[UUID, str]:
-    """The kind of each bank, by its settings or by the roles of what was written to it."""
-    written: dict[UUID, Counter[Role]] = {bank: Counter() for bank in banks}
-    roles = Memory.objects.using("worker").filter(bank__in=banks).values_list("bank", "role").annotate(n=Count("pk"))
-    for bank, role, count in roles:
-        written[bank][Role(role)] += count
-    told: dict[UUID, str] = {}
-    settings = Event.objects.using("worker").filter(bank__in=banks, kind=Kind.CONFIGURED).order_by("seq")
-    for bank, data in settings.values_list("bank", "data"):
-        told[bank] = data.get("kind", "")
-    return {
-        bank: kind_by(lambda role, of=counts: of[role] / max(1, of.total()), told.get(bank, ""))  # type: ignore[misc]
-        for bank, counts in written.items()
-    }
+def _share_of(written: Mapping[Role, int]) -> Callable[[Role], float]:
+    total = max(1, sum(written.values()))
+    return lambda role: written.get(role, 0) / total
 
 
 def runs() -> list[TrainingRun]:
@@ -116,6 +104,8 @@ def truth(one: TrainingRun, job: Job | None, now: datetime) -> tuple[str, str, b
         return one.state, one.error, False
     if job.state == JobState.FAILED:
         return RunState.FAILED, job.error or one.error, False
+    if job.state == JobState.PENDING:  # it waits for another try, or for the first one
+        return RunState.PENDING, one.error or job.error, False
     silent = job.state == JobState.RUNNING and job.lease_until is not None and job.lease_until < now
     return one.state, one.error or job.error, silent
 

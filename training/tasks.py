@@ -3,9 +3,22 @@
 from celery import shared_task
 from django.utils import timezone
 
-from training.services import own_heads, retraining, runs, schedule
+from training.services import (
+    counterfactuals,
+    forgetting,
+    model_ratings,
+    own_heads,
+    regrets,
+    rescoring,
+    retraining,
+    runs,
+    schedule,
+    shadows,
+)
 
-__all__ = ["own_heads", "runs", "schedule"]
+__all__ = [
+    "counterfactuals", "forgetting", "model_ratings", "own_heads", "regrets", "rescoring", "runs", "schedule",
+]  # fmt: skip
 
 
 @shared_task(name="training.retrain")  # type: ignore[untyped-decorator]
@@ -16,3 +29,23 @@ def retrain() -> None:
 @shared_task(name="training.retrain_after")  # type: ignore[untyped-decorator]
 def retrain_after() -> None:
     retraining.retrain_after_labels(timezone.now())
+
+
+@shared_task(name="training.rescore_banks")  # type: ignore[untyped-decorator]
+def rescore_banks() -> None:
+    rescoring.catch_up()
+
+
+@shared_task(name="training.score_silently")  # type: ignore[untyped-decorator]
+def score_silently() -> None:
+    shadows.score_silently()
+
+
+@shared_task(name="training.choose_counterfactuals")  # type: ignore[untyped-decorator]
+def choose_counterfactuals() -> None:
+    counterfactuals.choose_turns(timezone.now())
+
+
+@shared_task(name="training.look_back_at_regrets")  # type: ignore[untyped-decorator]
+def look_back_at_regrets() -> None:
+    regrets.look_back(timezone.now())

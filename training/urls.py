@@ -3,17 +3,22 @@
 from django.urls import path
 
 from training import api
-from training.views import runs, schedule
+from training.views import adapters, regret, runs, schedule
 
 urlpatterns = [
     path("training/", runs.runs, name="training_runs"),
     path("training/runs/<uuid:run_id>/", runs.run, name="training_run"),
     path("training/runs/<uuid:run_id>/cancel/", runs.cancel, name="training_cancel"),
     path("api/training/runs/<uuid:run_id>/", runs.RunState.as_view(), name="api_training_run"),
+    path("training/adapters/", adapters.adapters, name="training_adapters"),
+    path("training/adapters/file/", adapters.adapter_file, name="training_adapter_file"),
     path("api/labels/memories/", api.WordsOnMemories.as_view(), name="api_words"),
     path("api/labels/memories/<uuid:memory_id>/", api.WordOnMemory.as_view(), name="api_word"),
+    path("api/labels/turns/", api.ThumbsOnReplies.as_view(), name="api_thumbs"),
+    path("api/labels/turns/<uuid:turn_id>/", api.ThumbOnReply.as_view(), name="api_thumb"),
     path("api/labels/banks/<uuid:bank_id>/", api.LearningOfBank.as_view(), name="api_learning"),
     path("training/schedule/", schedule.schedule, name="training_schedule"),
     path("training/schedule/times/", schedule.times, name="training_times"),
     path("training/schedule/rules/", schedule.rules, name="training_rules"),
+    path("training/regret/", regret.regret, name="training_regret"),
 ]

@@ -15,12 +15,17 @@ ROLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("training", "change_trainingrun"),
         ("training", "view_rules"),
         ("training", "change_rules"),
+        ("training", "view_promotion"),
+        ("training", "add_promotion"),
+        ("training", "view_label"),
     ),
     "analyst": (
         ("memory", "view_bank"),
         ("memory", "view_recall"),
         ("memory", "view_event"),
         ("training", "view_trainingrun"),
+        ("training", "view_promotion"),
+        ("training", "view_label"),
     ),
     "administrator": (
         ("agents", "view_agent"),
@@ -30,11 +35,14 @@ ROLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("memory", "change_job"),
         ("training", "view_rules"),
         ("training", "change_rules"),
+        ("training", "view_label"),
         ("accounts", "view_user"),
         ("accounts", "change_user"),
         ("training", "view_trainingrun"),
         ("training", "add_trainingrun"),
         ("training", "change_trainingrun"),
+        ("training", "view_promotion"),
+        ("training", "add_promotion"),
     ),
 }
 

@@ -22,7 +22,7 @@ from bench.peers.process import Peer, PeerFailed, Told
 from bench.scratch import scratch_database
 from bench.sentences import Talk
 from bench.table import Row, figure, median
-from memory.adapters import serving_adapter
+from memory.adapters import shipped_adapter
 from memory.encoding import encoder
 from memory.engine.encoder import Encoder, embedded_text
 from memory.hot_banks import hot_banks
@@ -77,7 +77,7 @@ def measure(peers: Mapping[str, Peer], *, size: int, turns: int, seed: int) -> l
                     found = _turn(peers[name], number, said, replied, stopwatch.inner)
                     if number >= WARM_UP:
                         _note(times[name], *found)
-    versions = {"agora": serving_adapter().version, **{name: peer.version for name, peer in peers.items()}}
+    versions = {"agora": shipped_adapter().version, **{name: peer.version for name, peer in peers.items()}}
     return [row for name, version in versions.items() for row in rows_of(name, times[name], version, size)]
 
 

@@ -3,11 +3,12 @@
 from memory.models.bank import LEAST_EVICT_AT, AdapterVersion, Bank, EncoderSpace, Event
 from memory.models.conversation import Conversation, Turn, TurnState
 from memory.models.doubt import Doubt
+from memory.models.erasure import Erasure
 from memory.models.job import Job, JobState
 from memory.models.memory import Memory, MemorySource, Posting
 from memory.models.recall import Recall
 
 __all__ = [
-    "LEAST_EVICT_AT", "AdapterVersion", "Bank", "Conversation", "Doubt", "EncoderSpace", "Event", "Job", "JobState",
-    "Memory", "MemorySource", "Posting", "Recall", "Turn", "TurnState",
+    "LEAST_EVICT_AT", "AdapterVersion", "Bank", "Conversation", "Doubt", "EncoderSpace", "Erasure", "Event", "Job",
+    "JobState", "Memory", "MemorySource", "Posting", "Recall", "Turn", "TurnState",
 ]  # fmt: skip

@@ -7,6 +7,7 @@ import uuid
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from memory.engine.retention import NAME_LENGTH
@@ -35,7 +36,14 @@ class AdapterVersion(models.Model):
     manifest = models.JSONField(default=dict)
     weights = models.BinaryField(null=True)  # safetensors; none for what comes with the code
     parent = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, related_name="+")  # trained from
+    # What new banks begin with, and what banks are taken to that follow; where no row says so, what AGORA ships.
+    serves = models.BooleanField(default=False, db_default=False)
+    # Something that it had learned from was erased: this one was learned without it.
+    replaced_by = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["serves"], condition=Q(serves=True), name="one_adapter_serves")]
 
     def __str__(self) -> str:
         return self.version
@@ -63,7 +71,8 @@ class Bank(models.Model):
     recall_archive = models.BooleanField(default=False)
     adapter = models.CharField(
         _("adapter"), max_length=80, blank=True, default=""
-    )  # "": the one that serves by default
+    )  # "": the one that AGORA ships, in every process, whatever was promoted
+    keeps_adapter = models.BooleanField(default=False, db_default=False)  # its person chose it: no promotion changes it
     last_seq = models.PositiveBigIntegerField(default=0)
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from memory.adapters import adapter_named, register_adapter
+from memory.adapters import adapter_named, register_adapter, serving_name
 from memory.encoding import encoder
 from memory.engine.bank import DAY, BankState, Kind
 from memory.engine.retention import policy_named
@@ -34,12 +34,18 @@ class BankConfiguration:
     recall_tokens: int
     recall_archive: bool
     evict_at: float = 1.0  # remembering fills this share of the budget that pinned memories leave
-    adapter: str = ""  # the version that scores and recalls; "" is the one that serves by default
+    adapter: str = ""  # the version that scores and recalls; "" is the one that AGORA ships
+    keeps_adapter: bool = False  # its person chose that version: no promotion changes it
 
 
 @transaction.atomic
 def create_bank(*, owner_id: UUID, name: str, configuration: BankConfiguration, now: datetime) -> Bank:
-    """Make an empty bank in the space of the present encoder; its first event is its configuration."""
+    """Make an empty bank in the space of the present encoder; its first event is its configuration.
+
+    A configuration that names no adapter takes the one that serves by default.
+    """
+    if not configuration.adapter:
+        configuration = replace(configuration, adapter=serving_name())
     check_configuration(configuration)
     space = encoder().space
     row, _made = EncoderSpace.objects.get_or_create(

@@ -80,14 +80,15 @@ def erase_conversation(conversation_id: UUID, *, now: datetime) -> bool:
     if conversation is None:
         return False
     with writing(conversation.bank_id) as writer:
+        writer.erasing = "conversation"
         if not conversation.keep_memories:
             gone = _told_only_here(conversation_id, State.FORGOTTEN)  # not what its person brought back by hand
             for memory in gone:
                 writer.add(Kind.ERASED, memory, now)
-            scrub(gone)
+            writer.erased.update(scrub(gone))
             take_apart(writer, gone, now)
-        Recall.objects.filter(turn__conversation=conversation_id).delete()
-        conversation.delete()
+        writer.erased.update(Recall.objects.filter(turn__conversation=conversation_id).delete()[1])
+        writer.erased.update(conversation.delete()[1])
     return True
 
 

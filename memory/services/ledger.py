@@ -18,6 +18,7 @@ from memory.engine.remember import Write, WritingPlan
 from memory.engine.types import BankError, Recollection, State
 from memory.hot_banks import AfterCommit, hot_banks, load, private_bank
 from memory.models import Bank, Memory, MemorySource, Recall
+from memory.services.erasures import keep_receipt
 from memory.services.flush import Flush, Record, Used, rescore
 from memory.services.statements import archived_twins, insert_trace, lock_bank
 
@@ -37,6 +38,8 @@ class LedgerWriter:
         self.events: list[BankEvent] = []
         self.remembered: list[UUID] = []  # turns whose sides are in
         self.used: Used | None = None
+        self.erased: Counter[str] = Counter()  # what left the tables for good, by model
+        self.erasing = "merged"  # what was asked to be erased: with it goes what held words of it
         self._turn_of: dict[int, UUID | None] = {}
         self._new: dict[UUID, dict[str, Any]] = {}
         self._loaded: dict[UUID, Loaded] = {}
@@ -258,8 +261,11 @@ def writing(
             hot_banks.drop(bank_id)
             hot = hot_banks.open(bank)
         writer = LedgerWriter(bank, hot, private=private, twins=twins)
+        first = writer.next_seq
         yield writer
         writer.flush()
+        if writer.erased:
+            keep_receipt(bank, writer.erasing, writer.erased, (first, bank.last_seq))
 
 
 def record_recall(trace: Recall, bank: Bank, found: Recollection) -> None:

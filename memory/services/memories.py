@@ -19,6 +19,7 @@ from memory.services.ledger import LedgerWriter, writing
 from memory.services.merged import parts_with, stands, take_apart
 from memory.services.scrubbing import scrub
 from memory.services.turns import NotFound
+from memory.services.wishes import Wish, tell
 
 PINNED_SHARE = 0.8  # of a budget: the rest stays free for what is new
 
@@ -59,6 +60,7 @@ def pin(memory_id: UUID, *, now: datetime) -> None:
         if not _room_beside_pinned(writer, [memory], PINNED_SHARE):
             raise MemoryRefused(_("Pinned memories fill this bank. Unpin some first, or ask for a larger budget."))
         writer.add(Kind.PINNED, memory_id, now)
+        tell(Wish.PIN, memory, now)
 
 
 def _room_beside_pinned(writer: LedgerWriter, more: Sequence[Memory], share: float) -> bool:
@@ -74,6 +76,7 @@ def unpin(memory_id: UUID, *, now: datetime) -> None:
     with changing(memory_id, State.HELD) as (writer, memory):
         if memory.pinned:
             writer.add(Kind.UNPINNED, memory_id, now)
+            tell(Wish.UNPIN, memory, now)
 
 
 def forget(memory_id: UUID, *, now: datetime) -> datetime:
@@ -88,6 +91,7 @@ def forget(memory_id: UUID, *, now: datetime) -> datetime:
             writer.add(Kind.FORGOTTEN, one, now, until=until.isoformat(), before=before)
             enqueue("memory.erase", str(one), owner_id=memory.owner_id, run_after=until)
         take_apart(writer, [memory_id], now)
+        tell(Wish.FORGET, memory, now)
     return until
 
 
@@ -99,6 +103,7 @@ def unforget(memory_id: UUID, *, now: datetime) -> None:
     with changing(memory_id, State.FORGOTTEN) as (writer, memory):
         forgotten = Memory.objects.filter(pk__in=parts_with(writer, memory_id), state=State.FORGOTTEN)
         bring_back(writer, [memory, *forgotten.defer("vector", "features").order_by("written_seq")], now)
+        tell(Wish.UNFORGET, memory, now)
 
 
 def bring_back(writer: LedgerWriter, memories: Sequence[Memory], now: datetime) -> None:
@@ -147,9 +152,10 @@ def erase(memory_id: UUID, *, now: datetime) -> bool:
     try:
         with changing(memory_id, State.HELD, State.ARCHIVED, State.FORGOTTEN) as (writer, _memory):
             gone = [memory_id, *parts_with(writer, memory_id)]
+            writer.erasing = "memory"
             for one in gone:
                 writer.add(Kind.ERASED, one, now)
-            scrub(gone)
+            writer.erased.update(scrub(gone))
             take_apart(writer, gone, now)
     except NotFound:
         return False

@@ -48,7 +48,7 @@ def take_apart(writer: LedgerWriter, memories: Iterable[UUID], now: datetime) ->
         return
     for merged in gone:
         writer.add(Kind.ERASED, merged, now)
-    scrub(gone)
+    writer.erased.update(scrub(gone))
     loose = {
         part for merged in gone for part in marks[merged].parts
         if part not in done and marks[part].state is State.ARCHIVED and marks[part].reason == "merged"

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from memory.adapters import adapter_named, importance_by, register_adapter
+from memory.adapters import adapter_named, adapter_of, importance_by, register_adapter
 from memory.engine.adapter import Adapter
 from memory.engine.bank import BankEvent, BankState, Kind, Mark, as_marked, replay
 from memory.engine.hot import HotBank
@@ -29,6 +29,8 @@ from memory.services.ledger import BankMissing, LedgerWriter, writing
 
 class PreviewStale(BankRefused):
     """The bank is not any more what the dry run saw."""
+
+    retryable = True
 
 
 @dataclass(frozen=True)
@@ -107,9 +109,12 @@ def undo_change(bank_id: UUID, applied: Applied, *, now: datetime) -> int:
     with writing(bank_id) as writer:
         check_pinned(writer.hot.state, former)
         done = read_events(writer.bank, after=applied.before, upto=applied.after)
+        since = read_events(writer.bank, after=applied.after)
+        gone = adapter_of(writer.bank).version
         _configure(writer, former, now)
         marks = writer.hot.state.marks | _score_as_before(writer, done, applied.before, now)
-        back = _still_out(writer, done, applied.after)
+        back = _still_out(writer, done, since)
+        marks |= _score_what_came(writer, since, gone, adapter_named(former.adapter), now)
         for row in back:
             writer.add(Kind.RESTORED, row.pk, now, reason="undone")
         held = [as_marked(item, marks[item.id]) for item in [*writer.hot, *map(memory_item, back)]]
@@ -176,9 +181,28 @@ def _score_as_before(writer: LedgerWriter, done: list[BankEvent], before: int, n
     return changed
 
 
-def _still_out(writer: LedgerWriter, done: list[BankEvent], since: int) -> list[Memory]:
+def _score_what_came(
+    writer: LedgerWriter, since: list[BankEvent], gone: str, adapter: Adapter, now: datetime
+) -> dict[UUID, Mark]:
+    """Score what the adapter that goes has written since by the one that comes back: one order for all that is held."""
+    if gone == adapter.version:
+        return {}
+    marks = writer.hot.state.marks
+    held = {item.id: item.role for item in writer.hot}
+    came = [event.memory for event in since if event.kind is Kind.WRITTEN and event.memory in held]
+    changed: dict[UUID, Mark] = {}
+    stored = Memory.objects.filter(pk__in=came, adapter=gone).values_list("pk", "features")
+    for memory, values in stored.iterator(2_000):
+        if values:
+            score = importance_by(adapter, values, held[memory], writer.hot.state)
+            writer.add(Kind.RESCORED, memory, now, importance=score, adapter=adapter.version)
+            changed[memory] = replace(marks[memory], importance=score, adapter=adapter.version)
+    return changed
+
+
+def _still_out(writer: LedgerWriter, done: list[BankEvent], since: list[BankEvent]) -> list[Memory]:
     """What a change evicted and nobody has touched since, less what the bank holds in the same words."""
-    touched = {event.memory for event in read_events(writer.bank, after=since)}
+    touched = {event.memory for event in since}
     gone = {event.memory for event in done if event.kind is Kind.EVICTED and event.memory} - touched
     rows = Memory.objects.filter(pk__in=gone, state=State.ARCHIVED).defer("vector", "features").order_by("written_seq")
     return [row for row in rows if bytes(row.content) not in writer.hot.by_content]

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from asgiref.sync import sync_to_async
 
 from agents import backends
 from agents.models import Agent
@@ -19,7 +20,7 @@ from memory.engine.bank import replay
 from memory.engine.hot import check
 from memory.engine.types import State
 from memory.hot_banks import hot_banks, read_events
-from memory.models import Bank, Memory, MemorySource, Turn
+from memory.models import Bank, Job, Memory, MemorySource, Turn
 from tests.scenes import begin, make_agent, make_person
 from tests.scripted_llm import Script, ScriptedLlm
 from tests.tabs import Tab, browser, session_of
@@ -107,6 +108,19 @@ async def test_a_reply_streams_and_the_prompt_holds_persona_history_and_message(
     assert [message["role"] for message in sent[1:]] == ["user", "assistant", "user"]
     assert sent[-1]["content"].endswith("Where does Vera live?")
     await chat.agrees_with_its_ledger()
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+async def test_an_agent_whose_model_is_to_rate_memories_asks_it_later_not_in_the_turn(
+    chat: Chat, llm: ScriptedLlm, wanted: bool
+) -> None:
+    root = await sync_to_async(User.objects.get)(email="root@example.org")
+    await as_person(root.pk, lambda: Agent.objects.update(rates_memories=wanted))
+    async with browser() as open_tab:
+        turn = await (await open_tab(chat.session, chat.conversation)).tell("My sister Vera lives in Lisbon.")
+    jobs = await chat.ask(lambda: list(Job.objects.filter(kind="training.model_rating").values_list("key", flat=True)))
+    assert jobs == ([turn["id"]] if wanted else [])
+    assert len(llm.chats) == 1
 
 
 @pytest.mark.parametrize("status", [400, 401, 404, 413, 429])

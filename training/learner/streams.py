@@ -29,13 +29,17 @@ class StreamSide:
 
 @dataclass(frozen=True)
 class Question:
-    """A cue asked after the stream's end, with the ids of the sides that answer it."""
+    """A cue asked after the stream's end, with the ids of the sides that answer it.
+
+    `reply` is what was then answered, where the set says: hindsight reads it, and never the evidence.
+    """
 
     id: str
     text: str
     at: datetime
     evidence: frozenset[str]
     category: str
+    reply: str = ""
 
 
 @dataclass(frozen=True)

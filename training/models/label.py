@@ -22,6 +22,7 @@ class About(models.TextChoices):
 class Source(models.TextChoices):
     QUEUE = "queue", _("labelling queue")
     ACTION = "action", _("useful, outdated or wrong, said of a memory's row")
+    KEPT = "kept", _("pinned or forgotten")
     THUMB = "thumb", _("thumb on a reply")
     HINDSIGHT = "hindsight", _("what later turns used")
     COUNTERFACTUAL = "counterfactual", _("what the action would have been without it")

@@ -10,14 +10,13 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 import numpy as np
 from django.db.models import Count, Max
 from django.utils import timezone
 
-from memory.adapters import adapter_of, keep_adapter, learned_for, serving_adapter
+from memory.adapters import adapter_of, keep_adapter, learned_for, name_in_row, shipped_adapter
 from memory.engine.adapter import Adapter
 from memory.engine.adapting import adapted, own_head
 from memory.engine.bank import BankEvent, Kind
@@ -30,6 +29,7 @@ from memory.services.jobs import enqueue, handles
 from memory.services.rebudget import Applied, apply_change, configuration_of_bank, preview_change
 from memory.tenancy import acting_as
 from training.models import About, Label
+from training.services.judgements import judged, judged_by_people
 
 LEAST = 20  # labelled memories before anything is learned: fewer say almost nothing (docs/lab-log.md, "Few labels")
 PAUSE = timedelta(seconds=30)  # after the last word, so that a row of words is learned from once
@@ -73,20 +73,27 @@ def learn(bank: Bank, *, now: datetime) -> Applied | None:
 
     The bank is scored anew by its own version, as by any change of its adapter: what then does not fit leaves.
     """
-    labels = _labels(bank.pk)
     base = _base_of(bank)
+    own = learned_around(bank, base)
+    return _back_to_shared(bank, base, now) if own is None else _serve(bank, own.version, now)
+
+
+def learned_around(bank: Bank, base: Adapter) -> Adapter | None:
+    """A version of the bank's own around this shared adapter, stored but not serving yet; None where its labels are
+    too few, or rank nothing better."""
+    labels = _labels(bank.pk)
     kind = kind_of(hot_banks.open(bank).state.statistics, hot_banks.open(bank).state.kind)
     memories, z = standardised(read_events(bank), base.importance, kind, set(labels))
     if len(memories) < LEAST:
-        return _back_to_shared(bank, base, now)
+        return None
     values = np.array([labels[memory] for memory in memories])
     prior = base.importance.priors[kind]
     start = own_head(prior.weights, prior.bias)
     learned = adapted(start, z, values, range(len(memories)))
     if learned is start:
-        return _back_to_shared(bank, base, now)
+        return None
     moved = replace(prior, weights=learned.mean[:-1].astype(np.float32), bias=float(learned.mean[-1]))
-    return _serve(bank, _kept(bank, base, kind, moved, len(memories)).version, now)
+    return _kept(bank, base, kind, moved, memories)
 
 
 def learn_where_new(*, now: datetime, alive: Callable[[float], None]) -> int:
@@ -114,7 +121,7 @@ def _back_to_shared(bank: Bank, base: Adapter, now: datetime) -> Applied | None:
     """Words that were taken back, or say something else now, carry no head of their own any more."""
     if bank.adapter not in learned_for(bank.pk):
         return None
-    return _serve(bank, "" if base.version == serving_adapter().version else base.version, now)
+    return _serve(bank, name_in_row(base.version), now)
 
 
 def _serve(bank: Bank, version: str, now: datetime) -> Applied:
@@ -145,13 +152,9 @@ def standardised(
 
 
 def _labels(bank: UUID) -> dict[UUID, float]:
-    """What was judged of each memory's importance, as the mean by weight."""
-    total: dict[UUID, tuple[float, float]] = {}
-    rows: Any = Label.objects.filter(memory__bank=bank, about=About.IMPORTANCE, weight__gt=0, other=None)
-    for memory, value, weight in rows.values_list("memory", "value", "weight"):
-        sums, weights = total.get(memory, (0.0, 0.0))
-        total[memory] = (sums + value * weight, weights + weight)
-    return {memory: sums / weights for memory, (sums, weights) in total.items()}
+    """The importance of each memory that people judged; what else says something of it is for the shared head."""
+    by_people = judged_by_people(bank)
+    return {memory: value for memory, (value, _weight) in judged(bank).items() if memory in by_people}
 
 
 def _base_of(bank: Bank) -> Adapter:
@@ -160,12 +163,19 @@ def _base_of(bank: Bank) -> Adapter:
         return adapter_of(bank)
     row = AdapterVersion.objects.filter(version=bank.adapter).first()
     parent = row.parent_id if row else None
-    return adapter_of(Bank(adapter=parent, space=bank.space)) if parent else serving_adapter()
+    return adapter_of(Bank(adapter=parent, space=bank.space)) if parent else shipped_adapter()
 
 
-def _kept(bank: Bank, base: Adapter, kind: str, prior: ImportancePrior, labels: int) -> Adapter:
-    """Store the bank's next own version."""
-    version = f"own-{bank.pk.hex[:8]}-{len(learned_for(bank.pk)) + 1}"
+def base_version(bank: Bank) -> str:
+    """The version of the shared adapter that serves a bank, or that its own head stands on."""
+    return _base_of(bank).version
+
+
+def _kept(bank: Bank, base: Adapter, kind: str, prior: ImportancePrior, memories: Sequence[UUID]) -> Adapter:
+    """Store the bank's next own version, with the ids of what it learned from: an erasure has to find it."""
+    before = AdapterVersion.objects.filter(manifest__bank=str(bank.pk)).count()
+    version = f"own-{bank.pk.hex[:8]}-{before + 1}"
     own = replace(base, version=version, importance=ImportanceHead({**base.importance.priors, kind: prior}))
-    keep_adapter(own, base, {"kind": "own", "bank": str(bank.pk), "of": kind, "labels": labels})
+    about = {"kind": "own", "bank": str(bank.pk), "of": kind, "labels": len(memories)}
+    keep_adapter(own, base, {**about, "memories": sorted(map(str, memories))})
     return own

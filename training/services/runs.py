@@ -28,7 +28,7 @@ from training.learner.recall_training import TrainingFailed
 from training.learner.shared_head import HowToLearn
 from training.learner.training import Outcome, train
 from training.models import Rules, RunState, TrainingRun
-from training.services import live, snapshots
+from training.services import live, promotions, snapshots
 from training.services.own_heads import learn_where_new
 from training.services.reports import manifest_of, report_of
 from training.services.sentences import failure_sentence
@@ -121,6 +121,7 @@ def carry_out(key: str) -> None:
         return
     try:
         _Carrying(run).out()
+        promotions.after_run(TrainingRun.objects.using("worker").get(pk=run.pk))
     except Cancelled:
         _ended(run, state=RunState.CANCELLED)
     except (TrainingFailed, DatasetUnreadable) as error:

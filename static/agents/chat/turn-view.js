@@ -5,6 +5,7 @@ import { fullTime, shortTime } from "../../site/when.js";
 import { LiveText } from "./live-text.js";
 import { clean, copy, dress, safeFragment } from "./markdown.js";
 import { memoryStrip } from "./memory-strip.js";
+import { thumbs } from "./thumbs.js";
 
 const seconds = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 });
 export const isLive = (turn) => turn.state === "queued" || turn.state === "running";
@@ -106,7 +107,7 @@ export class TurnView {
       const stages = Object.entries(timings).map(([stage, value]) => `${say(`timing_${stage}`)} ${Math.round(value)} ms`).join(", ");
       facts.append(el("span", { class: "figure", title: say("took_title", { stages }), text: say("took", { seconds: seconds.format(total / 1000) }) }));
     }
-    return el("div", { class: "side-foot" }, facts, el("div", { class: "side-tools" }, this.copyButton(action.text)));
+    return el("div", { class: "side-foot" }, facts, el("div", { class: "side-tools" }, thumbs(this.turn.id), this.copyButton(action.text)));
   }
 
   /** What went wrong, in words, with the way on. */

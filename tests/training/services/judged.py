@@ -46,5 +46,6 @@ def judge(desk: Desk, value_of: Any = hotels, *, now: datetime, source: Source =
 
 
 def set_rules(**fields: Any) -> None:
-    """The rules in force, as an operator would set them."""
-    Rules.objects.using("owner").update_or_create(pk=1, defaults={"least_labels": LEAST, **fields})
+    """The rules in force, as an operator would set them: few labels are enough, and an odd taste may cost something."""
+    defaults = {"least_labels": LEAST, "most_lost": 0.5, **fields}
+    Rules.objects.using("owner").update_or_create(pk=1, defaults=defaults)

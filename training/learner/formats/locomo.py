@@ -56,5 +56,6 @@ def _questions(name: str, rows: Sequence[dict[str, Any]], known: set[str], at: d
     for number, row in enumerate(rows):
         evidence = frozenset(one for text in row.get("evidence", ()) for one in evidence_ids(text)) & known
         if row["category"] in CATEGORIES and evidence:
-            out.append(Question(f"{name}:{number}", row["question"], at, evidence, CATEGORIES[row["category"]]))
+            reply = str(row.get("answer", ""))
+            out.append(Question(f"{name}:{number}", row["question"], at, evidence, CATEGORIES[row["category"]], reply))
     return out

@@ -55,6 +55,7 @@ def stream_of(row: dict[str, Any]) -> Stream:
             if turn.get("has_answer"):
                 evidence.add(side)
     name = row["question_id"]
-    asked = Question(name, row["question"], parse_date(row["question_date"]), frozenset(evidence), row["question_type"])
+    at = parse_date(row["question_date"])
+    asked = Question(name, row["question"], at, frozenset(evidence), row["question_type"], str(row.get("answer", "")))
     answerable = bool(evidence) and not name.endswith("_abs")
     return Stream(name, "user_assistant", numbered(sides), (asked,) if answerable else (), group=name)

@@ -51,5 +51,6 @@ def _stream(number: int, rows: Sequence[tuple[str, dict[str, Any]]]) -> Stream:
         for question in row["question_list"]:
             evidence = frozenset(f"{session}:{step}" for step in question["target_step_id"])
             name = f"{number}:{session}:{question['qid']}"
-            questions.append(Question(name, question["question"], parse_date(question["time"]), evidence, kind))
+            at, reply = parse_date(question["time"]), str(question.get("answer", ""))
+            questions.append(Question(name, question["question"], at, evidence, kind, reply))
     return Stream(f"memdaily-{number}", "user_assistant", sides, questions, group=f"memdaily-{number}")

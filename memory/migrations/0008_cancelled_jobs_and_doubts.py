@@ -12,7 +12,7 @@ from memory.tenancy import owned_table
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("memory", "0008_job_progress"),
+        ("memory", "0007_job_progress"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

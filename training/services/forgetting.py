@@ -1,0 +1,161 @@
+"""The right to be forgotten reaches training: what was erased leaves the snapshots, and what had learned from it is
+named in the receipt and learned anew without it."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.db.models import F
+from django.utils import timezone
+from django.utils.translation import ngettext_lazy
+
+from memory.models import AdapterVersion, Bank, Erasure, Event
+from memory.receipts import KINDS
+from memory.services.erasures import erased_in, follows_erasures
+from memory.services.jobs import enqueue, handles
+from training.learner.cutting import without
+from training.models import RunState, ShadowScore, Snapshot, TrainingRun
+from training.services import own_heads
+
+JOB = "training.forget"
+TRIGGER = "erasure"
+KINDS |= {
+    "training.Label": ngettext_lazy("%(n)d judgement", "%(n)d judgements", "n"),
+    "training.ReviewItem": ngettext_lazy("%(n)d question to labellers", "%(n)d questions to labellers", "n"),
+    "training.Review": ngettext_lazy("%(n)d answer of a labeller", "%(n)d answers of labellers", "n"),
+}
+
+
+@follows_erasures
+def follow(receipt: Erasure) -> None:
+    """Have training look what it had learned from what is gone."""
+    enqueue(JOB, str(receipt.pk), owner_id=receipt.owner_id)
+
+
+@handles(JOB)
+def forget_in_training(key: str) -> None:
+    """Cut what was erased out of the snapshots; name and replace the adapters that had learned from it.
+
+    Repeated, it finds nothing more to cut and names the same.
+    """
+    receipt = Erasure.objects.select_for_update().filter(pk=UUID(key)).first()
+    if receipt is None or receipt.looked:
+        return
+    gone = erased_in(receipt)
+    if gone:
+        _forget_shadows(receipt, gone)
+        touched = _cut(gone)
+        shared = _shared_that_learned(touched)
+        own = _own_that_learned(receipt.bank_id, gone)
+        receipt.learned = sorted({*receipt.learned, *shared, *own})
+        if own:
+            _learn_own_anew(receipt.bank_id, own)
+        stopped = _stop_runs_on(touched)
+        if shared or stopped:
+            _learn_shared_anew(shared)
+    receipt.looked = True
+    receipt.save(update_fields=["learned", "looked"])
+
+
+def _forget_shadows(receipt: Erasure, gone: list[UUID]) -> None:
+    numbers = Event.objects.filter(bank=receipt.bank_id, memory__in=gone).values_list("seq", flat=True)
+    ShadowScore.objects.using("worker").filter(bank_id=receipt.bank_id, seq__in=list(numbers)).delete()
+
+
+def _cut(gone: list[UUID]) -> list[UUID]:
+    """Cut rows out of every snapshot that has some; returns the snapshots."""
+    names = [str(memory) for memory in gone]
+    found = Snapshot.objects.using("worker").filter(memories__has_any_keys=names)
+    touched: list[UUID] = []
+    for key in list(found.values_list("pk", flat=True)):
+        while not _cut_one(Snapshot.objects.using("worker").get(pk=key), set(gone)):
+            pass  # another erasure came between: cut what it left
+        touched.append(key)
+    return touched
+
+
+def _cut_one(snapshot: Snapshot, gone: set[UUID]) -> bool:
+    """Cut a snapshot as it was read; False where it has changed since."""
+    cut, names = without(bytes(snapshot.rows), gone), {str(memory) for memory in gone}
+    same = Snapshot.objects.using("worker").filter(pk=snapshot.pk, digest=snapshot.digest)
+    return bool(
+        same.update(
+            rows=cut.data, digest=cut.digest, erased=F("erased") + cut.rows,
+            memories=[name for name in snapshot.memories if name not in names],
+        )
+    )  # fmt: skip
+
+
+def _shared_that_learned(snapshots: list[UUID]) -> set[str]:
+    """Versions that were trained on these snapshots, and those that were trained on from them."""
+    runs = TrainingRun.objects.using("worker").filter(snapshot__in=snapshots, challenger__isnull=False)
+    learned = set(runs.values_list("challenger_id", flat=True))
+    young = learned
+    while young:  # whoever began from its weights has them in its own
+        later = TrainingRun.objects.using("worker").filter(
+            champion__in=young, from_scratch=False, challenger__isnull=False
+        )  # fmt: skip
+        young = set(later.values_list("challenger_id", flat=True)) - learned
+        learned |= young
+    return learned
+
+
+def _stop_runs_on(snapshots: list[UUID]) -> bool:
+    """A run that is learning from it right now is cancelled; another begins in its place."""
+    running = TrainingRun.objects.using("worker").filter(snapshot__in=snapshots, state=RunState.RUNNING)
+    return bool(running.update(cancel_requested=True))
+
+
+def _own_that_learned(bank: UUID, gone: list[UUID]) -> set[str]:
+    """Versions of a bank's own that learned from these memories; one that does not say from which is among them."""
+    names = {str(memory) for memory in gone}
+    rows = AdapterVersion.objects.filter(manifest__bank=str(bank), weights__isnull=False)
+    return {
+        row.version for row in rows.defer("weights")
+        if names & set(row.manifest.get("memories", names))
+    }  # fmt: skip
+
+
+def _learn_own_anew(bank_id: UUID, old: set[str]) -> None:
+    """Learn the bank's own head anew where one of these serves; their weights go."""
+    bank = Bank.objects.select_related("space").get(pk=bank_id)
+    if bank.adapter in old:
+        own_heads.learn(bank, now=timezone.now())
+        bank.refresh_from_db()
+    by = AdapterVersion.objects.filter(version=bank.adapter).exclude(version__in=old).first()
+    by = by or AdapterVersion.objects.filter(version=own_heads.base_version(bank)).first()
+    for row in AdapterVersion.objects.filter(version__in=old):
+        AdapterVersion.objects.filter(pk=row.pk).update(
+            weights=None, replaced_by=by, manifest={**row.manifest, "memories": [], "erased": True}
+        )
+
+
+def _learn_shared_anew(versions: set[str]) -> None:
+    """Mark what has to be learned anew, and ask for a run; it begins from nothing where a version had learned."""
+    for row in AdapterVersion.objects.filter(version__in=versions).defer("weights"):
+        AdapterVersion.objects.filter(pk=row.pk).update(manifest={**row.manifest, "erased": True})
+    run = TrainingRun.objects.using("worker").filter(state=RunState.PENDING).first()
+    if run is None:
+        run = TrainingRun.objects.using("worker").create(trigger=TRIGGER, from_scratch=bool(versions))
+        enqueue("training.run", str(run.pk), owner_id=None, using="worker")
+    elif versions:
+        TrainingRun.objects.using("worker").filter(pk=run.pk).update(trigger=TRIGGER, from_scratch=True)
+
+
+def note_learned_anew(run: TrainingRun) -> bool:
+    """Note after a run which adapters its challenger replaces; whether what serves by default is among them.
+
+    A challenger that began from one that had learned from what was erased has learned from it too, and replaces none.
+    """
+    tainted = AdapterVersion.objects.filter(manifest__erased=True, replaced_by=None).exclude(manifest__kind="own")
+    waiting = set(tainted.values_list("version", flat=True)) - {run.challenger_id}
+    if not run.from_scratch:
+        if run.champion_id in waiting:
+            row = AdapterVersion.objects.get(pk=run.challenger_id)
+            AdapterVersion.objects.using("worker").filter(pk=row.pk).update(manifest={**row.manifest, "erased": True})
+        return False
+    began = run.started_at or run.created_at
+    rows = AdapterVersion.objects.using("worker").filter(version__in=waiting, created_at__lt=began)
+    serves = rows.filter(serves=True).exists()
+    rows.update(replaced_by=run.challenger_id)
+    return serves

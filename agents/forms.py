@@ -34,7 +34,7 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]
         fields = [
             "name", "description", "persona", "backend", "base_url", "model", "small_model", "context_tokens",
             "reply_tokens", "budget_memories", "budget_tokens", "policy", "evict_at", "recall_tokens", "recall_archive",
-            "rates_memories", "active",
+            "rates_memories", "active", "labelling",
         ]  # fmt: skip
         widgets = {"persona": forms.Textarea(attrs={"rows": 5})}
         help_texts = {
@@ -48,6 +48,10 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]
             "recall_tokens": _("How much of a prompt recalled memories may take."),
             "recall_archive": _("Looks through archived memories too at each turn."),
             "rates_memories": _("After some turns its model says how much a few new memories matter."),
+            "labelling": _(
+                "Labellers may then read conversations begun from now on, with e-mail addresses, numbers and keys "
+                "masked. The chat tells each person so; their own word goes before this setting."
+            ),
         }
 
     def clean_policy(self) -> str:

@@ -55,6 +55,7 @@ class Agent(models.Model):
     recall_archive = models.BooleanField(_("recall from the archive too"), default=False)
     rates_memories = models.BooleanField(_("its model rates some memories"), default=False)
     active = models.BooleanField(_("offered for new conversations"), default=True)
+    labelling = models.BooleanField(_("open new conversations to labelling"), default=False)
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:

@@ -21,7 +21,7 @@ from memory.services.turns import NotFound
 def agent_json(agent: Agent) -> dict[str, Any]:
     return {
         "id": str(agent.pk), "name": agent.name, "description": agent.description, "backend": agent.backend,
-        "model": agent.model, "notice": notice_for(agent),
+        "model": agent.model, "notice": notice_for(agent), "labelling": agent.labelling,
     }  # fmt: skip
 
 
@@ -61,7 +61,7 @@ def conversation_json(conversation: Conversation) -> dict[str, Any]:
     agent = _agents_by_bank([conversation]).get(conversation.bank_id)
     return {
         "id": str(conversation.pk), "title": conversation.title, "agent": agent_json(agent) if agent else None,
-        "updated_at": memory.instant(conversation.updated_at), "temporary": False,
+        "updated_at": memory.instant(conversation.updated_at), "temporary": False, "labelling": conversation.labelling,
     }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from agents.models import Agent, Seat
-from memory.models import Bank, Conversation
+from memory.models import Bank, Conversation, Labelling
 from memory.services.banks import BankConfiguration, BankRefused, configure_bank, create_bank
 from memory.services.conversations import start_conversation
 from memory.services.rebudget import Applied, Promise, apply_change, undo_change
@@ -56,7 +56,8 @@ def start_chat(agent_id: UUID, user_id: UUID, *, now: datetime) -> Conversation:
     if agent is None:
         raise NotFound(_("There is no such agent, or it takes no new conversations."))
     seat = take_seat(agent, user_id, now=now)
-    return start_conversation(owner_id=user_id, bank_id=seat.bank_id, now=now)
+    opened = Labelling.AGENT if agent.labelling else Labelling.SHUT
+    return start_conversation(owner_id=user_id, bank_id=seat.bank_id, now=now, labelling=opened)
 
 
 def change_bank(seat: Seat, promise: Promise, *, now: datetime) -> Applied:

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.csrf import ensure_csrf_cookie
 
 from agents.forms import AgentForm
+from agents.labelling import close_soon
 from agents.models import Agent, Seat
 from memory import selectors as memory
 from memory.receipts import receipts
@@ -61,6 +62,8 @@ def agent_form(request: HttpRequest, agent_id: UUID | None = None) -> HttpRespon
     form = AgentForm(request.POST or None, instance=agent)
     if request.method == "POST" and form.is_valid():
         saved = form.save()
+        if "labelling" in form.changed_data and not saved.labelling:
+            close_soon(saved)
         messages.success(request, _("%(name)s is saved.") % {"name": saved.name})
         return redirect("agents")
     return render(request, "agents/agent_form.html", {"form": form, "agent": agent}, status=400 if form.errors else 200)

@@ -41,11 +41,6 @@ class KindReady:
         return max(0, self.need - self.have)
 
 
-def rules_in_force() -> Rules:
-    """The rules, the usual ones where nobody has set any."""
-    return Rules.objects.filter(pk=1).first() or Rules()
-
-
 def readiness() -> list[KindReady]:
     """Judgements of each kind of conversation against what a run needs.
 
@@ -57,7 +52,7 @@ def readiness() -> list[KindReady]:
         for judgements, kind, roles in cursor.fetchall():
             written = {Role(role): count for role, count in json.loads(roles).items()}
             have[kind_by(_share_of(written), kind)] += judgements
-    least = rules_in_force().least_labels
+    least = Rules.in_force().least_labels
     return [KindReady(str(KIND_NAMES[kind]), have[kind], least) for kind in KINDS]
 
 

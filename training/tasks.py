@@ -8,16 +8,20 @@ from training.services import (
     forgetting,
     model_ratings,
     own_heads,
+    queue,
     regrets,
     rescoring,
     retraining,
+    reviews,
     runs,
     schedule,
+    settling,
     shadows,
 )
 
 __all__ = [
-    "counterfactuals", "forgetting", "model_ratings", "own_heads", "regrets", "rescoring", "runs", "schedule",
+    "counterfactuals", "forgetting", "model_ratings", "own_heads", "queue", "regrets", "rescoring", "reviews", "runs",
+    "schedule", "settling",
 ]  # fmt: skip
 
 
@@ -49,3 +53,8 @@ def choose_counterfactuals() -> None:
 @shared_task(name="training.look_back_at_regrets")  # type: ignore[untyped-decorator]
 def look_back_at_regrets() -> None:
     regrets.look_back(timezone.now())
+
+
+@shared_task(name="training.tend_queue")  # type: ignore[untyped-decorator]
+def tend_queue() -> None:
+    settling.tend_queues()

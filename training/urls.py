@@ -2,8 +2,8 @@
 
 from django.urls import path
 
-from training import api
-from training.views import adapters, regret, runs, schedule
+from training import api, labelling_api
+from training.views import adapters, labelling, regret, runs, schedule
 
 urlpatterns = [
     path("training/", runs.runs, name="training_runs"),
@@ -21,4 +21,16 @@ urlpatterns = [
     path("training/schedule/times/", schedule.times, name="training_times"),
     path("training/schedule/rules/", schedule.rules, name="training_rules"),
     path("training/regret/", regret.regret, name="training_regret"),
+    path(
+        "api/labelling/conversations/<uuid:conversation_id>/",
+        labelling_api.LabellingOfConversation.as_view(),
+        name="api_labelling_of",
+    ),
+    path("api/labelling/items/", labelling_api.Waiting.as_view(), name="api_labelling"),
+    path("api/labelling/items/<uuid:item_id>/", labelling_api.OneItem.as_view(), name="api_labelling_item"),
+    path("api/labelling/disputes/", labelling_api.Disputed.as_view(), name="api_disputes"),
+    path("api/labelling/disputes/<uuid:item_id>/", labelling_api.OneDispute.as_view(), name="api_dispute"),
+    path("training/labelling/", labelling.labelling, name="labelling"),
+    path("training/labelling/resolve/", labelling.disputes, name="labelling_disputes"),
+    path("training/labelling/statistics/", labelling.statistics, name="labelling_statistics"),
 ]

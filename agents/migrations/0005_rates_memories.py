@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("agents", "0003_own_settings"),
+        ("agents", "0004_labelling"),
     ]
 
     operations = [

@@ -6,7 +6,12 @@ from django.contrib.auth.models import Group, Permission
 
 # role -> permissions as (app label, codename)
 ROLES: dict[str, tuple[tuple[str, str], ...]] = {
-    "labeller": (("memory", "view_memory"),),
+    "labeller": (
+        ("memory", "view_memory"),
+        ("training", "view_reviewitem"),
+        ("training", "change_reviewitem"),  # settles what others disagree about
+        ("training", "add_review"),
+    ),
     "operator": (
         ("memory", "view_job"),
         ("memory", "change_job"),
@@ -43,6 +48,8 @@ ROLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("training", "change_trainingrun"),
         ("training", "view_promotion"),
         ("training", "add_promotion"),
+        ("training", "view_reviewitem"),
+        ("training", "change_reviewitem"),
     ),
 }
 

@@ -1,7 +1,7 @@
 """The tables of memory."""
 
 from memory.models.bank import LEAST_EVICT_AT, AdapterVersion, Bank, EncoderSpace, Event
-from memory.models.conversation import Conversation, Turn, TurnState
+from memory.models.conversation import LABELLING_OPEN, Conversation, Labelling, Turn, TurnState
 from memory.models.doubt import Doubt
 from memory.models.erasure import Erasure
 from memory.models.job import Job, JobState
@@ -9,6 +9,6 @@ from memory.models.memory import Memory, MemorySource, Posting
 from memory.models.recall import Recall
 
 __all__ = [
-    "LEAST_EVICT_AT", "AdapterVersion", "Bank", "Conversation", "Doubt", "EncoderSpace", "Erasure", "Event", "Job",
-    "JobState", "Memory", "MemorySource", "Posting", "Recall", "Turn", "TurnState",
+    "LABELLING_OPEN", "LEAST_EVICT_AT", "AdapterVersion", "Bank", "Conversation", "Doubt", "EncoderSpace", "Erasure",
+    "Event", "Job", "JobState", "Labelling", "Memory", "MemorySource", "Posting", "Recall", "Turn", "TurnState",
 ]  # fmt: skip

@@ -13,6 +13,18 @@ from django.utils.translation import gettext_lazy as _
 from memory.models.bank import Bank
 
 
+class Labelling(models.TextChoices):
+    """Whether labellers may be shown a conversation, and by whose word. The owner's goes before any other."""
+
+    SHUT = "", _("not opened")
+    OWNER = "owner", _("opened by its owner")
+    AGENT = "agent", _("opened by the agent's setting")
+    REFUSED = "refused", _("closed by its owner")
+
+
+LABELLING_OPEN = (Labelling.OWNER, Labelling.AGENT)
+
+
 class Conversation(models.Model):
     """A sequence of turns: a chat, or an imported trajectory."""
 
@@ -26,6 +38,7 @@ class Conversation(models.Model):
     updated_at = models.DateTimeField(default=timezone.now)
     forgotten_until = models.DateTimeField(null=True)  # hidden now; erased then
     keep_memories = models.BooleanField(default=False)  # when it is erased
+    labelling = models.CharField(max_length=8, choices=Labelling, default=Labelling.SHUT, blank=True)
 
     class Meta:
         indexes = [models.Index(fields=["owner", "-updated_at"], name="conversation_by_day")]

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from memory.engine.bank import Kind
 from memory.engine.text import clean_text, truncate, within
 from memory.engine.types import State
-from memory.models import Conversation, Memory, MemorySource, Recall
+from memory.models import Conversation, Labelling, Memory, MemorySource, Recall
 from memory.services.jobs import enqueue
 from memory.services.ledger import writing
 from memory.services.memories import bring_back
@@ -23,11 +23,22 @@ from memory.services.turns import TITLE_CHARACTERS, NotFound, lock_conversation
 TITLE_GRAPHEMES = 120
 
 
-def start_conversation(*, owner_id: UUID, bank_id: UUID, now: datetime, title: str = "") -> Conversation:
+def start_conversation(
+    *, owner_id: UUID, bank_id: UUID, now: datetime, title: str = "", labelling: Labelling = Labelling.SHUT
+) -> Conversation:
     """Make an empty conversation on a bank."""
     return Conversation.objects.create(
-        owner_id=owner_id, bank_id=bank_id, title=_title(title), created_at=now, updated_at=now
+        owner_id=owner_id, bank_id=bank_id, title=_title(title), created_at=now, updated_at=now, labelling=labelling
     )
+
+
+@transaction.atomic
+def let_label(conversation_id: UUID, open_: bool) -> Conversation:
+    """The owner's word on whether labellers may be shown this conversation. Raises `NotFound`."""
+    conversation = lock_conversation(conversation_id)
+    conversation.labelling = Labelling.OWNER if open_ else Labelling.REFUSED
+    conversation.save(update_fields=["labelling"])
+    return conversation
 
 
 @transaction.atomic

@@ -5,6 +5,7 @@ import { say } from "../site/words.js";
 import { Composer } from "./chat/composer.js";
 import { ConversationList } from "./chat/conversations.js";
 import { startKeys } from "./chat/keys.js";
+import { LabellingSwitch } from "./chat/labelling.js";
 import { Follower } from "./chat/scroll.js";
 import { TurnSocket } from "./chat/socket.js";
 import { Thread } from "./chat/thread.js";
@@ -28,6 +29,7 @@ class ChatPage {
     this.agents = [];
     this.socket = null;
     this.thread = new Thread(this, (sentence) => { at("announcer").textContent = sentence; });
+    this.labelling = new LabellingSwitch();
     this.follower = new Follower(at("thread"), at("jump"));
     this.composer = new Composer({ send: (text) => this.send(text), stop: () => this.stop(), editLast: () => this.thread.last?.startEdit() });
     this.list = new ConversationList({
@@ -70,6 +72,7 @@ class ChatPage {
     this.socket?.end();
     this.socket = null;
     this.connection("");
+    this.labelling.show("", "", null);
     this.thread.clear();
     this.conversation = id;
     this.readOf = null;
@@ -84,9 +87,8 @@ class ChatPage {
 
   openNew() {
     this.agent = this.agents.find((agent) => agent.id === this.agent?.id) ?? this.agents[0];
-    this.head("", this.agent);
-    at("thread-head").hidden = true;
-    const choose = (agent) => { this.agent = agent; this.head("", agent); at("thread-head").hidden = true; };
+    const choose = (agent) => { this.agent = agent; this.head("", agent, "", agent?.labelling ? "agent" : ""); at("thread-head").hidden = true; };
+    choose(this.agent);
     const tryText = (text) => { this.composer.fill(text); this.composer.focus(); };
     showStart(this.agents, this.agent?.id, { choose, tryText });
     this.composer.enable(this.agents.length > 0);
@@ -103,7 +105,7 @@ class ChatPage {
       if (id !== this.conversation) return;
       this.readOf = id;
       this.agent = conversation.agent;
-      this.head(conversation.title, conversation.agent);
+      this.head(conversation.title, conversation.agent, id, conversation.labelling);
       this.thread.showAll(turns, mark);
       this.refresh();
       if (this.thread.isEmpty) showEmpty(this.agentName);
@@ -118,12 +120,14 @@ class ChatPage {
 
   unreadable(error) {
     this.composer.enable(false);
+    this.labelling.show("", "", null);
     at("thread-head").hidden = true;
     if (error.status === 404) showGone(say("not_found_title"), say("not_found_text"), { label: say("untitled"), run: () => this.go("") });
     else showGone(say("failed"), error.message, { label: say("try_again"), run: () => this.open(this.conversation) });
   }
 
-  head(title, agent) {
+  head(title, agent, conversation, labelling) {
+    this.labelling.show(conversation, labelling, agent);
     this.agentName = agent?.name ?? "";
     at("thread-agent").textContent = this.agentName;
     at("agent-notice").textContent = agent?.notice ?? "";
@@ -229,7 +233,7 @@ class ChatPage {
       this.conversation = conversation.id;
       this.composer.key = conversation.id;
       window.history.replaceState({}, "", `/chat/${conversation.id}/`);
-      this.head(conversation.title, this.agent);
+      this.head(conversation.title, this.agent, conversation.id, conversation.labelling);
       this.list.select(conversation.id);
       this.readOf = conversation.id;
       this.connect();

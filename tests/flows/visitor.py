@@ -29,6 +29,9 @@ class Visitor:
     def post(self, path: str, body: dict[str, Any] | None = None) -> Any:
         return self._call("POST", path, body or {})
 
+    def put(self, path: str, body: dict[str, Any]) -> Any:
+        return self._call("PUT", path, body)
+
     def _call(self, method: str, path: str, body: dict[str, Any] | None) -> Any:
         request = urllib.request.Request(
             self.address + path,

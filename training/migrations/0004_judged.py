@@ -30,7 +30,7 @@ JUDGED = migrations.RunSQL(
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("training", "0002_queue_runs_promotions"),
+        ("training", "0003_queue_at_work"),
     ]
 
     operations = [JUDGED]

@@ -46,7 +46,7 @@ class Label(models.Model):
     value = models.FloatField(validators=[MinValueValidator(0), MaxValueValidator(1)])  # 0 worthless, 1 needed
     weight = models.FloatField(default=1.0, validators=[MinValueValidator(0)])  # full human judgements it counts for
     source = models.CharField(max_length=16, choices=Source)
-    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, related_name="+")
     reason = models.CharField(max_length=40, blank=True)  # a code: "useful", "outdated", "wrong"
     text = models.TextField()  # exactly what was judged
     at = models.DateTimeField(default=timezone.now)

@@ -10,13 +10,13 @@ import uuid
 from typing import Any
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from memory.models import Bank, Memory
-from training.models.label import Label
 
 
 class Mode(models.TextChoices):
@@ -50,7 +50,10 @@ class ReviewItem(models.Model):
     wanted = models.PositiveIntegerField(default=1)
     state = models.CharField(max_length=10, choices=ReviewState, default=ReviewState.OPEN)
     hidden = models.BooleanField(default=False)  # while a memory is being forgotten, or labelling was closed
-    shown: models.JSONField[list[dict[str, Any]]] = models.JSONField(default=list)  # masked: a dict a memory
+    shown: models.JSONField[list[dict[str, Any]]] = models.JSONField(default=list)  # masked; empty once it is settled
+    # Whose words `shown` holds. Triggers (migration 0003) hide the item when any of them is closed or forgotten.
+    turns = ArrayField(models.UUIDField(), default=list)
+    conversations = ArrayField(models.UUIDField(), default=list)
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
@@ -73,7 +76,7 @@ class Review(models.Model):
     item = models.ForeignKey(ReviewItem, on_delete=models.CASCADE, related_name="reviews")
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     value = models.FloatField(null=True)  # 0..4; of a comparison 0 (the first is worth more) or 1 (the second)
-    label = models.OneToOneField(Label, on_delete=models.SET_NULL, null=True, related_name="+")
+    resolves = models.BooleanField(default=False)  # the word of a second person where others disagreed
     at = models.DateTimeField(default=timezone.now)
 
     class Meta:

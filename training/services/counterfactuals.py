@@ -41,9 +41,9 @@ def scorer() -> LikelihoodScorer:
 
 def choose_turns(now: datetime) -> int:
     """Draw turns of the last day for which nobody asked yet, as many as the day's budget has left. Returns how many."""
-    rules = Rules.objects.using("worker").first()
+    rules = Rules.in_force("worker")
     asked = Job.objects.using("worker").filter(kind=JOB)
-    left = (rules.counterfactuals_a_day if rules else 0) - asked.filter(created_at__gt=now - DAY).count()
+    left = rules.counterfactuals_a_day - asked.filter(created_at__gt=now - DAY).count()
     if left <= 0:
         return 0
     done = Turn.objects.using("worker").filter(

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import ngettext_lazy
 
@@ -13,8 +12,7 @@ from memory.models import AdapterVersion, Bank, Erasure, Event
 from memory.receipts import KINDS
 from memory.services.erasures import erased_in, follows_erasures
 from memory.services.jobs import enqueue, handles
-from training.learner.cutting import without
-from training.models import RunState, ShadowScore, Snapshot, TrainingRun
+from training.models import RunState, ShadowScore, TrainingRun
 from training.services import own_heads
 
 JOB = "training.forget"
@@ -44,7 +42,7 @@ def forget_in_training(key: str) -> None:
     gone = erased_in(receipt)
     if gone:
         _forget_shadows(receipt, gone)
-        touched = _cut(gone)
+        touched = snapshots.cut_out(gone)
         shared = _shared_that_learned(touched)
         own = _own_that_learned(receipt.bank_id, gone)
         receipt.learned = sorted({*receipt.learned, *shared, *own})
@@ -62,33 +60,9 @@ def _forget_shadows(receipt: Erasure, gone: list[UUID]) -> None:
     ShadowScore.objects.using("worker").filter(bank_id=receipt.bank_id, seq__in=list(numbers)).delete()
 
 
-def _cut(gone: list[UUID]) -> list[UUID]:
-    """Cut rows out of every snapshot that has some; returns the snapshots."""
-    names = [str(memory) for memory in gone]
-    found = Snapshot.objects.using("worker").filter(memories__has_any_keys=names)
-    touched: list[UUID] = []
-    for key in list(found.values_list("pk", flat=True)):
-        while not _cut_one(Snapshot.objects.using("worker").get(pk=key), set(gone)):
-            pass  # another erasure came between: cut what it left
-        touched.append(key)
-    return touched
-
-
-def _cut_one(snapshot: Snapshot, gone: set[UUID]) -> bool:
-    """Cut a snapshot as it was read; False where it has changed since."""
-    cut, names = without(bytes(snapshot.rows), gone), {str(memory) for memory in gone}
-    same = Snapshot.objects.using("worker").filter(pk=snapshot.pk, digest=snapshot.digest)
-    return bool(
-        same.update(
-            rows=cut.data, digest=cut.digest, erased=F("erased") + cut.rows,
-            memories=[name for name in snapshot.memories if name not in names],
-        )
-    )  # fmt: skip
-
-
-def _shared_that_learned(snapshots: list[UUID]) -> set[str]:
+def _shared_that_learned(frozen: list[UUID]) -> set[str]:
     """Versions that were trained on these snapshots, and those that were trained on from them."""
-    runs = TrainingRun.objects.using("worker").filter(snapshot__in=snapshots, challenger__isnull=False)
+    runs = TrainingRun.objects.using("worker").filter(snapshot__in=frozen, challenger__isnull=False)
     learned = set(runs.values_list("challenger_id", flat=True))
     young = learned
     while young:  # whoever began from its weights has them in its own
@@ -100,9 +74,9 @@ def _shared_that_learned(snapshots: list[UUID]) -> set[str]:
     return learned
 
 
-def _stop_runs_on(snapshots: list[UUID]) -> bool:
+def _stop_runs_on(frozen: list[UUID]) -> bool:
     """A run that is learning from it right now is cancelled; another begins in its place."""
-    running = TrainingRun.objects.using("worker").filter(snapshot__in=snapshots, state=RunState.RUNNING)
+    running = TrainingRun.objects.using("worker").filter(snapshot__in=frozen, state=RunState.RUNNING)
     return bool(running.update(cancel_requested=True))
 
 

@@ -40,11 +40,6 @@ class PromotionRefused(BankError):
     """The adapter is not promoted; the sentence says why."""
 
 
-def rules_now(using: str = "default") -> Rules:
-    """The rules in force."""
-    return Rules.objects.using(using).filter(pk=1).first() or Rules()
-
-
 def may_promote(run: TrainingRun, rules: Rules, *, not_worse: bool = False) -> list[str]:
     """Why a run's challenger may not be promoted, each reason a sentence; [] when it may.
 
@@ -117,7 +112,7 @@ def against(run: TrainingRun | None, *, using: str = "default") -> list[str]:
     """All that speaks against letting a run's challenger serve in place of what serves now, each a sentence."""
     if run is None:
         return [_("No run has compared it with what serves now.")]
-    told, serves = may_promote(run, rules_now(using)), serving_adapter().version
+    told, serves = may_promote(run, Rules.in_force(using)), serving_adapter().version
     if run.champion_id and run.champion_id != serves:
         told.append(
             _("It was compared with %(champion)s, but %(serves)s serves now: train again.")
@@ -185,7 +180,7 @@ def after_run(run: TrainingRun) -> Promotion | None:
 
     if run.state != RunState.DONE or run.challenger_id is None:
         return None
-    now, rules = timezone.now(), rules_now("worker")
+    now, rules = timezone.now(), Rules.in_force("worker")
     if forgetting.note_learned_anew(run):
         return _tried(run, rules, now, mode=PromotionMode.SERVE, erasure=True)
     if rules.promote == Rules.Promote.MANUAL or may_promote(run, rules):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from training.models import Label, TrainingRun
+from training.models import Label, Rules, TrainingRun
 from training.services import runs
 
 
@@ -22,7 +22,7 @@ def retrain_by_the_clock(now: datetime) -> TrainingRun | None:
 
 def retrain_after_labels(now: datetime) -> TrainingRun | None:
     """Ask for a training once as many labels are new as the rules want; None before that."""
-    wanted = runs.rules().retrain_after
+    wanted = Rules.in_force("worker").retrain_after
     if not wanted or new_labels() < wanted:
         return None
     return runs.ask(by=None, trigger="labels", now=now, using="worker")

@@ -70,11 +70,6 @@ class Settings:
     from_scratch: bool = False
 
 
-def rules() -> Rules:
-    """The rules in force, the usual ones where nobody has set any; read as the training worker."""
-    return Rules.objects.using("worker").filter(pk=1).first() or Rules()
-
-
 def ask(
     settings: Settings = Settings(), *, by: UUID | None, trigger: str = "asked", now: datetime,
     using: str = DEFAULT_DB_ALIAS,
@@ -205,7 +200,7 @@ class _Carrying:
         self._store(champion, outcome)
 
     def _how(self) -> HowToLearn:
-        told = rules()
+        told = Rules.in_force("worker")
         return HowToLearn(self.run.seed, told.least_labels, told.most_lost, self.run.from_scratch)
 
     def _at(self, stage: str) -> None:
@@ -231,7 +226,7 @@ class _Carrying:
 
     def _store(self, champion: Adapter, outcome: Outcome) -> None:
         """Challenger and report in one transaction: there is never one without the other."""
-        run, told = self.run, rules()
+        run, told = self.run, Rules.in_force("worker")
         assert run.snapshot is not None
         report = report_of(outcome, told)
         with transaction.atomic(using="worker"):

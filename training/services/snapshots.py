@@ -9,7 +9,7 @@ from datetime import datetime
 from uuid import UUID
 
 import numpy as np
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 
 from memory.engine.adapter import Adapter
 from memory.engine.bank import replay
@@ -20,6 +20,7 @@ from memory.models import Bank, Memory
 from memory.tenancy import acting_as
 from training.learner.dataset import Dataset, unpacked
 from training.models import About, Label, Snapshot
+from training.services.judgements import judged
 from training.services.own_heads import standardised
 
 
@@ -81,7 +82,7 @@ def freeze(champion: Adapter, *, now: datetime, alive: Callable[[float], None] =
             labels = _labels_of(bank)
             sources.update(labels.values_list("source", flat=True))
             window += labels.values_list("at", flat=True)
-            _add_bank(rows, bank, champion, judgements(labels))
+            _add_bank(rows, bank, champion, judgements(bank))
         alive((number + 1) / len(banks))
     return _kept(rows.frozen(_width(champion)), sources, window, len(banks), now)
 
@@ -110,17 +111,16 @@ def cut_out(memories: Sequence[UUID]) -> list[UUID]:
     What is left gets a digest of its own: a run that is learned again from it is another run.
     """
     touched: list[UUID] = []
-    names = [str(memory) for memory in memories]
-    for name_of in names:
-        holding = Snapshot.objects.using("worker").filter(memories__contains=[name_of])
-        touched += [pk for pk in holding.values_list("pk", flat=True) if pk not in touched]
-    for snapshot in Snapshot.objects.using("worker").filter(pk__in=touched):
+    holding = Snapshot.objects.using("worker").filter(memories__has_any_keys=[str(memory) for memory in memories])
+    for snapshot in holding.order_by("at").iterator(20):
         before = dataset_of(snapshot)
         data = before.without(memories)
-        snapshot.rows, snapshot.digest = data.packed()
-        snapshot.memories = [str(memory) for memory in data.memories()]
-        snapshot.erased += len(before) - len(data)
-        snapshot.save(using="worker", update_fields=["rows", "digest", "memories", "erased"])
+        rows, digest = data.packed()
+        Snapshot.objects.using("worker").filter(pk=snapshot.pk, digest=snapshot.digest).update(
+            rows=rows, digest=digest, memories=[str(memory) for memory in data.memories()],
+            erased=F("erased") + len(before) - len(data),
+        )  # fmt: skip
+        touched.append(snapshot.pk)
     return touched
 
 
@@ -135,13 +135,16 @@ def _labels_of(bank: Bank) -> QuerySet[Label]:
     return Label.objects.filter(memory__bank=bank.pk, about=About.IMPORTANCE, weight__gt=0)
 
 
-def judgements(labels: QuerySet[Label]) -> list[Judgement]:
-    """Labels of the same memory, or of the same two, as one judgement: the mean by weight, and the whole weight."""
-    total: dict[tuple[UUID, UUID | None], tuple[float, float]] = {}
-    for memory, other, value, weight in labels.order_by("pk").values_list("memory", "other", "value", "weight"):
+def judgements(bank: Bank) -> list[Judgement]:
+    """What is known of each memory by the rule for labels that disagree; comparisons of the same two as one, the mean
+    by weight."""
+    known = [Judgement(memory, None, value, weight) for memory, (value, weight) in judged(bank).items()]
+    total: dict[tuple[UUID, UUID], tuple[float, float]] = {}
+    compared = _labels_of(bank).exclude(other=None).order_by("pk").values_list("memory", "other", "value", "weight")
+    for memory, other, value, weight in compared:
         sums, weights = total.get((memory, other), (0.0, 0.0))
         total[memory, other] = (sums + value * weight, weights + weight)
-    return [Judgement(memory, other, sums / weight, weight) for (memory, other), (sums, weight) in total.items()]
+    return known + [Judgement(*pair, sums / weight, weight) for pair, (sums, weight) in total.items()]
 
 
 def _add_bank(rows: _Rows, bank: Bank, champion: Adapter, said: Sequence[Judgement]) -> None:

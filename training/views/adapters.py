@@ -23,7 +23,7 @@ from memory.engine.text import clean_text
 from memory.engine.types import BankError
 from memory.models import AdapterVersion
 from training import registry
-from training.models import Promotion, PromotionMode, RunState, TrainingRun
+from training.models import Promotion, PromotionMode, Rules, RunState, TrainingRun
 from training.services import promotions, rescoring, shadows
 
 VIEW, PROMOTE = "training.view_promotion", "training.add_promotion"
@@ -40,7 +40,7 @@ def adapters(request: HttpRequest) -> HttpResponse:
     shadow = promotions.shadowing()
     context = {
         "versions": registry.versions(), "changes": registry.changes(), "shadow": shadow,
-        "agreement": shadows.agreement(shadow) if shadow else [], "rules": promotions.rules_now(),
+        "agreement": shadows.agreement(shadow) if shadow else [], "rules": Rules.in_force(),
         "may_promote": request.user.has_perm(PROMOTE),
     }  # fmt: skip
     return render(request, "training/adapters.html", context)

@@ -20,7 +20,7 @@ from rest_framework.views import APIView
 
 from memory.services.turns import NotFound
 from training import charts, selectors
-from training.models import TrainingRun
+from training.models import Rules, TrainingRun
 from training.services import runs as service
 from training.services.runs import RunRefused, Settings
 
@@ -57,7 +57,7 @@ def runs(request: HttpRequest) -> HttpResponse:
         one.state, one.error, _silent = selectors.truth(one, service.job_of(one.pk), timezone.now())
     shown = {
         "form": form, "runs": found, "ready": ready, "missing": selectors.missing_now(ready),
-        "rules": selectors.rules_in_force(), "may_ask": request.user.has_perm(ADD),
+        "rules": Rules.in_force(), "may_ask": request.user.has_perm(ADD),
     }  # fmt: skip
     return render(request, "training/runs.html", shown, status=400 if form.is_bound else 200)
 

@@ -78,7 +78,7 @@ def _initial(row: Row, zone: str) -> dict[str, object]:
 @require_http_methods(["GET", "HEAD", "POST"])
 def rules(request: HttpRequest) -> HttpResponse:
     """By which rules labels are collected, runs started and adapters promoted."""
-    form = RulesForm(request.POST or None, instance=Rules.objects.first() or Rules())
+    form = RulesForm(request.POST or None, instance=Rules.in_force())
     if request.method != "POST" or not form.is_valid():
         return render(request, "training/rules.html", {"form": form}, status=400 if form.errors else 200)
     services.save_rules(form.save(commit=False))

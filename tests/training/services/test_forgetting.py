@@ -22,6 +22,7 @@ from memory.tenancy import acting_as
 from tests.memory.services.desk import Desk
 from tests.training.services.challengers import ended_run, stored, upside_down, work
 from tests.training.services.test_own_heads import PLACES, judge, questions
+from training.learner.dataset import Dataset
 from training.models import Label, RunState, Snapshot, TrainingRun
 from training.services import forgetting, labels, own_heads
 from training.services.promotions import after_run
@@ -44,16 +45,14 @@ def ids(desk: Desk) -> list[UUID]:
 def frozen(memories: list[UUID]) -> Snapshot:
     """A snapshot with a rating of each memory, and one comparison of the first with the last."""
     rows = [*memories, memories[0]]
-    file = BytesIO()
-    np.savez(
-        file, z=np.arange(2.0 * len(rows)).reshape(-1, 2), value=np.ones(len(rows)),
-        memory=np.array([list(one.bytes) for one in rows], dtype=np.uint8),
+    size = len(rows)
+    data, digest = Dataset(
+        z=np.arange(2.0 * size).reshape(-1, 2), value=np.ones(size), weight=np.ones(size),
+        kind=np.zeros(size, dtype=int), group=np.zeros(size, dtype=int),
         other=np.array([-1] * len(memories) + [len(memories) - 1]),
-    )  # fmt: skip
-    data = file.getvalue()
-    return Snapshot.objects.using("worker").create(
-        digest=hashlib.sha256(data).hexdigest(), rows=data, memories=[str(one) for one in memories]
-    )
+        memory=np.array([list(one.bytes) for one in rows], dtype=np.uint8),
+    ).packed()  # fmt: skip
+    return Snapshot.objects.using("worker").create(digest=digest, rows=data, memories=[str(one) for one in memories])
 
 
 def arrays(snapshot: Snapshot) -> dict[str, Any]:

@@ -32,7 +32,7 @@ def test_an_outdated_memory_is_marked_and_its_person_says_what_holds(
         if mark.count() == 2:
             break
         page.wait_for_timeout(2000)
-    row = page.locator(".memory-row").filter(has_text="4711").filter(has=mark)
+    row = page.locator(".memory-row").filter(has=page.locator(".memory-text", has_text="4711"))
     expect(row).to_contain_text("May be outdated: a newer memory of")
     expect(row).to_contain_text("“The code of the garage is 8822.”")
     assert not faults(page, "light") + faults(page, "dark")
@@ -43,9 +43,7 @@ def test_an_outdated_memory_is_marked_and_its_person_says_what_holds(
     assert not scrolls_sideways(page)
     row.get_by_role("button", name="It is outdated").click()
     expect(mark).to_have_count(1)
-    expect(
-        page.locator(".memory-row").filter(has_text="4711").get_by_role("button", name="Outdated")
-    ).to_have_attribute("aria-pressed", "true")
+    expect(row.get_by_role("button", name="Outdated", exact=True)).to_have_attribute("aria-pressed", "true")
     page.get_by_role("button", name="Both hold").click()
     expect(mark).to_have_count(0)
     page.reload()

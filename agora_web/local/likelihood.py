@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -86,13 +87,15 @@ def _model(path: Path) -> Any:
     # not by `from_pretrained`, which wants a package more (accelerate) for a model that fits any memory
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
-    from transformers.modeling_gguf_pytorch_utils import load_gguf_checkpoint
+    from transformers.utils.logging import disable_progress_bar
 
-    config = LlamaConfig(**load_gguf_checkpoint(str(path))["config"])
+    disable_progress_bar()
+    reading: Any = import_module("transformers.modeling_gguf_pytorch_utils")
+    config = LlamaConfig(**reading.load_gguf_checkpoint(str(path))["config"])
     with torch.device("meta"):
         shape = LlamaForCausalLM(config)
-    weights = load_gguf_checkpoint(str(path), return_tensors=True, model_to_load=shape)["tensors"]
-    model = LlamaForCausalLM(config)
+    weights = reading.load_gguf_checkpoint(str(path), return_tensors=True, model_to_load=shape)["tensors"]
+    model: Any = LlamaForCausalLM(config)
     lacking, unknown = model.load_state_dict(weights, strict=False)
     if set(lacking) - {"lm_head.weight"} or unknown:  # the head is the embedding, tied
         raise LikelihoodUnavailable(_("The demo model's file is not one that this version of transformers reads."))

@@ -18,8 +18,8 @@ PERIODS = (7, 30, 90)  # days
 @permission_required("training.view_label", raise_exception=True)
 def regret(request: HttpRequest) -> HttpResponse:
     """Counts over all banks for the last week, month or quarter."""
-    asked = request.GET.get("days", "")
-    days = int(asked) if asked in map(str, PERIODS) else PERIODS[1]
+    wanted = request.GET.get("days", "")
+    days = int(wanted) if wanted in map(str, PERIODS) else PERIODS[1]
     since = timezone.now() - timedelta(days=days)
     asked, unreadable = selectors.unreadable(since)
     found = {

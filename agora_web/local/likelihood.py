@@ -87,10 +87,9 @@ def _model(path: Path) -> Any:
     # not by `from_pretrained`, which wants a package more (accelerate) for a model that fits any memory
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
-    from transformers.utils.logging import disable_progress_bar
 
-    disable_progress_bar()
     reading: Any = import_module("transformers.modeling_gguf_pytorch_utils")
+    reading.tqdm = lambda tensors, **_: tensors  # its bar would fill the worker's log
     config = LlamaConfig(**reading.load_gguf_checkpoint(str(path))["config"])
     with torch.device("meta"):
         shape = LlamaForCausalLM(config)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -86,16 +87,16 @@ def _model(path: Path) -> Any:
     # not by `from_pretrained`, which wants a package more (accelerate) for a model that fits any memory
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
-    from transformers.modeling_gguf_pytorch_utils import load_gguf_checkpoint
 
-    config = LlamaConfig(**load_gguf_checkpoint(str(path))["config"])  # type: ignore[no-untyped-call]
+    reading: Any = import_module("transformers.modeling_gguf_pytorch_utils")
+    reading.tqdm = lambda tensors, **_: tensors  # its bar would fill the worker's log
+    config = LlamaConfig(**reading.load_gguf_checkpoint(str(path))["config"])
     with torch.device("meta"):
         shape = LlamaForCausalLM(config)
-    read = load_gguf_checkpoint(str(path), return_tensors=True, model_to_load=shape)  # type: ignore[no-untyped-call]
-    weights = read["tensors"]
-    model = LlamaForCausalLM(config)
+    weights = reading.load_gguf_checkpoint(str(path), return_tensors=True, model_to_load=shape)["tensors"]
+    model: Any = LlamaForCausalLM(config)
     lacking, unknown = model.load_state_dict(weights, strict=False)
     if set(lacking) - {"lm_head.weight"} or unknown:  # the head is the embedding, tied
         raise LikelihoodUnavailable(_("The demo model's file is not one that this version of transformers reads."))
     model.tie_weights()
-    return model.eval()  # type: ignore[no-untyped-call]
+    return model.eval()

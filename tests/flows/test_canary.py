@@ -184,7 +184,7 @@ def test_the_same_routes_answer_their_owner(life: Life) -> None:
         assert 200 in answered, f"{route} answers its owner with {answered}"
 
 
-@pytest.mark.django_db
+@pytest.mark.django_db(databases=["default", "worker"])  # some pages count over all banks
 def test_routes_without_ids_show_another_person_nothing(life: Life, ben: User, chief: User, scribe: Agent) -> None:
     asked = ["", f"?q={CANARY}", f"?agent={scribe.pk}&q={CANARY}&state=archived",
              f"?agent={life.bank}&user={life.person}&owner={life.person}"]  # fmt: skip

@@ -23,9 +23,10 @@ BENCHES = {
     "merge": "what a bank that merges runs about one thing still holds and hands on of later questions' evidence",
     "adapt": "how far a few labels take an agent from the shipped prior towards a head trained on all of them",
     "control": "whether a training run finds a challenger better when its labels are shuffled (it must not)",
+    "training": "what a training run costs, from frozen judgements to a challenger beside the champion",
     "compress": "whether what an agent passes on is still in view when its message list is compressed step by step",
 }
-WITHOUT_DJANGO = frozenset({"compress", "recall", "retention", "merge", "adapt", "control"})  # no home, no database
+WITHOUT_DJANGO = frozenset({"compress", "recall", "retention", "merge", "adapt", "control", "training"})  # no home
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -3,6 +3,7 @@
 # make check    style, types, import contracts
 # make adapter  trains the shipped adapter anew, the same each time (needs the data folder: DATA=../shared/data);
 #               WITHOUT=tau (or another set) trains its twin without that set into bench/out
+# make slice    makes the public slice anew that every challenger must hold (needs the data folder too)
 # make clean    removes what these made (never the data in .agora)
 #
 # Another Python: make run PYTHON=python3.12
@@ -21,7 +22,7 @@ NEW_ENOUGH = import sys; good = sys.implementation.name == "cpython" and sys.ver
 	sys.exit(None if good else "AGORA needs CPython 3.11 or newer; $(PYTHON) is " + sys.version.split()[0] + \
 	". Install one and name it: make run PYTHON=python3.12")
 
-.PHONY: run test check adapter clean
+.PHONY: run test check adapter slice clean
 
 run: .venv/installed
 	@exec $(PY) manage.py up
@@ -38,6 +39,9 @@ check: .venv/installed-dev
 DATA ?= ../shared/data
 adapter: .venv/installed
 	@$(PY) -m training.shipped --data "$(DATA)" --without $(WITHOUT)
+
+slice: .venv/installed
+	@$(PY) -m training.public --data "$(DATA)"
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis staticfiles

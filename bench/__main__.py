@@ -26,6 +26,7 @@ BENCHES = {
     "selflearn": "how far hindsight alone, without any label, takes an agent from the shipped prior",
     "queue": "whether labels in the order of the labelling queue teach more than as many random ones",
     "control": "whether a training run finds a challenger better when its labels are shuffled (it must not)",
+    "training": "what a training run costs, from frozen judgements to a challenger beside the champion",
     "counterfactual": "whether a reply gets less likely to the demo model without the memory that it rests on",
     "compress": "whether what an agent passes on is still in view when its message list is compressed step by step",
 }

@@ -58,6 +58,10 @@ class GuardRow:
     ok: bool
 
 
+def _place(metric: Mapping[str, Any]) -> tuple[str, int]:
+    return metric["kind"], list(METRICS).index(metric["of"])
+
+
 def report_rows(report: Mapping[str, Any]) -> dict[str, Any]:
     """The report's tables: metrics and guards with names that people read."""
     metrics = [
@@ -65,7 +69,7 @@ def report_rows(report: Mapping[str, Any]) -> dict[str, Any]:
             str(METRICS.get(one["of"], one["of"])), str(KIND_NAMES.get(one["kind"], one["kind"])),
             one["champion"], one["challenger"], one["low"], one["high"], one["n"],
         )
-        for one in report.get("metrics", {}).values()
+        for one in sorted(report.get("metrics", {}).values(), key=_place)
         if None not in (one["champion"], one["challenger"], one["low"], one["high"])
     ]  # fmt: skip
     guards = [

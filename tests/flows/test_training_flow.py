@@ -147,7 +147,7 @@ def test_delivered_twice_a_run_is_carried_out_once(judged: RunningAgora, operato
         eventually(lambda: state(operator, run)["stage"] == "train", 120)
         call(judged, "memory.run_job", "--args", f'["{job}"]', "--queue", "default")  # another worker gets it too
         call(judged, "memory.run_due_jobs")
-        let_go(judged)
+    let_go(judged)
     done = ended(operator, run)
     assert done["state"] == "done"
     assert judged.one(JOB.format("attempts"), {"run": run}) == 1

@@ -61,7 +61,10 @@ def outcome_sentence(found: Evaluation, verdict: str, confidence: float) -> str:
     """What came out of a run."""
     if not found.moved:
         return _("The judgements rank no better than what serves already, so there is no challenger.")
-    values = {"sure": f"{found.better:.0%}", "asked": f"{confidence:.0%}"}
+    sure = _("%(n)d percent") % {"n": found.better * 100}
+    if found.better > 0.99:  # a bootstrap has an end: it cannot say more
+        sure = _("more than 99 percent")
+    values = {"sure": sure, "asked": _("%(n)d percent") % {"n": confidence * 100}}
     if verdict == "better":
         return _("The challenger ranks held-out conversations better, with a confidence of %(sure)s.") % values
     if verdict == "guarded":

@@ -94,6 +94,7 @@ def _kept(data: Dataset, sources: Counter[str], window: Sequence[datetime], bank
         "sources": dict(sorted(sources.items())),
         "conversations": len(np.unique(data.group)),
         "banks": banks,
+        "relevance": Label.objects.using("worker").filter(about=About.RELEVANCE).count(),  # not learned from
         "window": [min(window).isoformat(), max(window).isoformat()] if window else [],
     }
     memories = [str(memory) for memory in data.memories()]

@@ -17,15 +17,20 @@ LEAST = 40
 def converse(desk: Desk, conversations: int = 20) -> None:
     """Short conversations, each with a flight, a hotel and two questions."""
     for number in range(conversations):
-        place = PLACES[number % len(PLACES)]
         talk = desk.begin()
-        for text in (
-            f"My flight {number}007 to {place} leaves on {number % 27 + 1} March at 7:15 and costs 80 euros",
-            f"How do you feel about {place} today?",
-            f"The hotel in {place} is called Aurora {number} and has 4 stars",
-            f"Would you go to {place} again?",
-        ):
+        for text in said_in(number):
             desk.tell(text, "", conversation=talk)
+
+
+def said_in(number: int) -> tuple[str, str, str, str]:
+    """What is said in one of these conversations."""
+    place = PLACES[number % len(PLACES)]
+    return (
+        f"My flight {number}007 to {place} leaves on {number % 27 + 1} March at 7:15 and costs 80 euros",
+        f"How do you feel about {place} today?",
+        f"The hotel in {place} is called Aurora {number} and has 4 stars",
+        f"Would you go to {place} again?",
+    )
 
 
 def hotels(text: str) -> float:

@@ -1,4 +1,4 @@
-"""Judges what a person of a running home holds, as many presses in the page would: python -m tests.flows.judge_bank EMAIL
+"""Judges what a person of a running home holds, as many presses in the page would: python -m tests.flows.judge_bank MAIL
 
 Prints how many labels there are now.
 """

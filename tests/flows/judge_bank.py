@@ -1,4 +1,4 @@
-"""Judges what a person of a running home holds, as many presses in the page would: python -m tests.flows.judge_bank MAIL
+"""Judges what a person of a running home holds, as many presses would: python -m tests.flows.judge_bank EMAIL
 
 Prints how many labels there are now.
 """

@@ -43,6 +43,12 @@ class Version:
         return found if len(found) == 2 else []
 
     @property
+    def labels(self) -> int:
+        """How many judgements it learned from."""
+        found = self.row.manifest.get("labels") or 0
+        return sum(found.values()) if isinstance(found, dict) else found
+
+    @property
     def metrics(self) -> list[dict[str, Any]]:
         """Champion beside challenger, with the 95 % interval of the difference."""
         found = (self.run.report if self.run else {}).get("metrics") or self.row.manifest.get("metrics") or {}

@@ -105,3 +105,30 @@ def test_the_registry_stands_in_a_wide_and_a_narrow_window_and_axe_finds_nothing
     expect(page.locator("#shadow")).to_contain_text("run-0042 scores silently")
     check("shadow")
     assert not wrong, "\n".join(wrong)
+
+
+def test_a_receipt_stands_where_a_person_finds_it(
+    opens: Opens, person: Person, picture: Callable[[Page, str], None]
+) -> None:
+    page = opens(person).new_page()
+    page.goto("/memories/erased/")
+    expect(page.locator("main")).to_contain_text("Nothing was erased yet")
+    agent = fill_a_bank(person)
+    rows = person.visitor.get(f"/api/memories/?agent={agent}")["memories"]
+    person.visitor.post(f"/api/memories/{rows[0]['id']}/erase/")
+    page.goto("/memories/")
+    page.get_by_role("link", name="What was erased").click()
+    receipt = page.locator(".receipt")
+    expect(receipt).to_contain_text("1 memory")
+    expect(receipt).to_contain_text("from what Scribe keeps of you")
+    for _second in range(30):
+        page.reload()
+        if "No adapter had learned from it." in receipt.inner_text():
+            break
+        page.wait_for_timeout(1000)
+    expect(receipt).to_contain_text("No adapter had learned from it.")
+    assert rows[0]["text"] not in page.content()
+    picture(page, "receipts")
+    page.set_viewport_size(NARROW)  # type: ignore[arg-type]
+    assert not scrolls_sideways(page)
+    assert not faults(page, "light")

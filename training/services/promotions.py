@@ -178,6 +178,7 @@ def after_run(run: TrainingRun) -> Promotion | None:
     """
     from training.services import forgetting  # it asks for promotions itself
 
+    run = TrainingRun.objects.using("worker").get(pk=run.pk)
     if run.state != RunState.DONE or run.challenger_id is None:
         return None
     now, rules = timezone.now(), Rules.in_force("worker")

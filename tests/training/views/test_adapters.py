@@ -30,7 +30,11 @@ ADDRESS = "/training/adapters/"
 def challenger(desk: Desk, operator: User) -> str:
     for text in ("My boat is called Seagull", "Rent is 900 euros", "Hello there"):
         desk.tell(text, "")
-    made = stored(upside_down(), window=["2026-01-02T09:00:00+00:00", "2026-11-20T09:00:00+00:00"], labels=412)
+    made = stored(
+        upside_down(),
+        window=["2026-01-02T09:00:00+00:00", "2026-11-20T09:00:00+00:00"],
+        labels={"user_assistant": 400, "tool_use": 12},
+    )
     ended_run(made)
     return made.pk
 

@@ -32,6 +32,7 @@ def waiting_for(person: UUID) -> QuerySet[ReviewItem]:
     that two who work at once rarely answer the same."""
     return (
         ReviewItem.objects.filter(state=ReviewState.OPEN, hidden=False)
+        .exclude(shown=[])
         .exclude(reviews__in=Review.objects.filter(by=person))
         .annotate(judged=Count("reviews", filter=_GIVEN), own=_order_of(person))
         .filter(judged__lt=F("wanted"))
@@ -44,6 +45,7 @@ def disputed_for(person: UUID) -> QuerySet[ReviewItem]:
     mine = Review.objects.filter(by=person, value__isnull=False)
     return (
         ReviewItem.objects.filter(state=ReviewState.DISPUTED, hidden=False)
+        .exclude(shown=[])
         .exclude(reviews__in=mine)
         .order_by("created_at", "pk")
     )
@@ -55,8 +57,7 @@ def _order_of(person: UUID) -> MD5:
 
 def items_json(items: QuerySet[ReviewItem], but: Collection[UUID] = (), *, answers: bool = False) -> list[Any]:
     """The next items; with `answers` also what labellers said, though not who."""
-    found = items.exclude(pk__in=but)[:AT_ONCE]
-    return [_item_json(item, answers) for item in found if item.shown]
+    return [_item_json(item, answers) for item in items.exclude(pk__in=but)[:AT_ONCE]]
 
 
 def _item_json(item: ReviewItem, answers: bool) -> dict[str, Any]:

@@ -18,8 +18,7 @@ export function drawItem(stage, item, hand) {
     el("h2", { id: "question", text: say(compared ? "compare_question" : "rate_question") }),
     el("div", { class: "sheets" }, ...sheets),
     ...(item.answers ? [el("p", { class: "others", text: say("others_said", { said: item.answers.map((value) => nameOf(item, value)).join(" · ") }) })] : []),
-    answers(item, hand),
-    hands(item, hand),
+    el("div", { class: "verdict" }, answers(item, hand), hands(item, hand)),
   );
   stage.dataset.item = item.id;
   stage.setAttribute("aria-busy", "false");

@@ -6,6 +6,7 @@ import { drawItem, drawRest, nameOf } from "./labelling-stage.js";
 
 const at = (id) => document.getElementById(id);
 const PAUSE = 5000; // between looks at an empty queue
+const AHEAD = 3; // answers that may be on their way while the next item is shown
 
 class Queue {
   constructor(root) {
@@ -19,7 +20,17 @@ class Queue {
     this.sending = Promise.resolve();
     at("desk").addEventListener("keydown", (event) => this.key(event));
     at("help-open").addEventListener("click", () => at("help").showModal());
-    window.setInterval(() => { if (!this.now && !document.hidden) this.look(false); }, PAUSE);
+    window.setInterval(() => { if (this.idle && !document.hidden) this.look(false); }, PAUSE);
+  }
+
+  /** Nothing is shown, and nothing is on its way that could say what comes next. */
+  get idle() {
+    return !this.now && !this.unsaved.length;
+  }
+
+  /** Answers that are on their way. */
+  get unsaved() {
+    return this.given.filter((one) => !one.saved);
   }
 
   /** Ask what waits. While nothing is shown, what comes is shown at once. */
@@ -34,15 +45,10 @@ class Queue {
 
   /** Learn what the server says of the queue: only now it is known what is still in it. */
   take({ items, progress }) {
-    const held = new Set([this.now?.id, ...this.sent()]);
+    const held = new Set([this.now?.id, ...this.given.map((one) => one.item.id)]);
     this.next = items.filter((item) => !held.has(item.id));
     this.progress = progress;
     this.showProgress();
-  }
-
-  /** Items whose answer is on its way. */
-  sent() {
-    return this.given.filter((one) => !one.saved).map((one) => one.item.id);
   }
 
   advance(aloud = true) {
@@ -62,7 +68,10 @@ class Queue {
   /** Whoever is at work here goes on here; whoever is elsewhere on the page stays there. */
   focus(part) {
     const here = document.activeElement;
-    if (!document.querySelector("dialog[open]") && (here === document.body || at("desk").contains(here))) at("stage").querySelector(part).focus();
+    if (document.querySelector("dialog[open]") || (here !== document.body && !at("desk").contains(here))) return;
+    const node = at("stage").querySelector(part);
+    node.focus();
+    node.scrollIntoView({ block: "nearest" });
   }
 
   rest(kind, why = "") {
@@ -155,12 +164,12 @@ class Queue {
     this.given.push(one);
     this.trouble("");
     at("said").textContent = value === null ? say("skipped") : say("taken", { answer: nameOf(one.item, value) });
-    if (this.next.length) this.advance();
+    if (this.next.length && this.unsaved.length < AHEAD) this.advance();
     else this.wait();
     this.sending = this.sending.then(() => this.send(one));
   }
 
-  /** All that was at hand is answered: what comes next is known when the last answer is in. */
+  /** Nothing is at hand, or a slow server is behind: the next item comes with an answer that arrived. */
   wait() {
     this.now = null;
     at("stage").setAttribute("aria-busy", "true");
@@ -168,8 +177,8 @@ class Queue {
 
   async send(one) {
     try {
-      const but = [this.now, ...this.given.filter((other) => !other.saved && other !== one).map((other) => other.item)];
-      const found = await post(`${this.path}${one.item.id}/`, { value: one.value, but: but.filter(Boolean).map((item) => item.id) });
+      const but = [this.now, ...this.unsaved.map((other) => other.item)].filter((item) => item && item !== one.item);
+      const found = await post(`${this.path}${one.item.id}/`, { value: one.value, but: but.map((item) => item.id) });
       one.saved = true;
       this.take(found);
       if (!this.now) this.advance();

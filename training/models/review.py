@@ -50,7 +50,9 @@ class ReviewItem(models.Model):
     wanted = models.PositiveIntegerField(default=1)
     state = models.CharField(max_length=10, choices=ReviewState, default=ReviewState.OPEN)
     hidden = models.BooleanField(default=False)  # while a memory is being forgotten, or labelling was closed
-    shown: models.JSONField[list[dict[str, Any]]] = models.JSONField(default=list)  # masked; empty once it is settled
+    shown: models.JSONField[list[dict[str, Any]]] = models.JSONField(
+        default=list
+    )  # masked; emptied some time after it was settled
     # Whose words `shown` holds. Triggers (migration 0003) hide the item when any of them is closed or forgotten.
     turns = ArrayField(models.UUIDField(), default=list)
     conversations = ArrayField(models.UUIDField(), default=list)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
 import numpy as np
+from django.conf import settings
+from django.db.models import Max, Q
 from django.utils import timezone
 
 from memory.adapters import adapter_of
@@ -56,29 +59,62 @@ def fill_queue(key: str) -> None:
 
 
 def tend(bank: Bank) -> int:
-    """Take away what may not be shown any more, show anew what may be again, and fill up. Returns how many are new."""
-    marks = hot_banks.open(bank).state.marks
+    """Take away what may not be shown any more, show anew what may be again, and fill up. Returns how many are new.
+
+    What takes long is done before anything is locked; whoever closes, forgets or chats waits for the rest at most.
+    """
+    rules = Rules.in_force()
+    choices = _choices(bank, _free(bank), rules)
+    hold(bank)
+    list(Conversation.objects.select_for_update(no_key=True).filter(bank=bank, labelling__in=LABELLING_OPEN))
+    _tidy(bank)
+    words = {memory.pk: memory for memory in may_be_shown(bank).filter(pk__in=[memory for memory, _ in choices])}
+    asked = _asked(bank)
+    made = [
+        _item(bank, why, [words[memory] for memory in group], rules)
+        for why, group in _groups([(memory, why) for memory, why in choices if memory in words and memory not in asked])
+    ]
+    return len(ReviewItem.objects.bulk_create(made[: _missing(bank)]))
+
+
+def hold(bank: Bank) -> None:
+    """Lock the bank's row, as whoever changes its memories does: always before any item."""
+    list(Bank.objects.select_for_update(no_key=True).filter(pk=bank.pk).values_list("pk"))
+
+
+def _missing(bank: Bank) -> int:
+    return max(0, MOST_OPEN - ReviewItem.objects.filter(bank=bank, state=ReviewState.OPEN).count())
+
+
+def _free(bank: Bank) -> dict[UUID, Memory]:
+    """Memories that labellers may be shown and were not asked about; not their words, which are many."""
+    if not Conversation.objects.filter(bank=bank, labelling__in=LABELLING_OPEN).exists() or not _missing(bank):
+        return {}
+    asked = _asked(bank)
+    known = may_be_shown(bank).only("state", "archived_at", "archive_reason", "written_seq")
+    return {memory.pk: memory for memory in known if memory.pk not in asked}
+
+
+def _tidy(bank: Bank) -> None:
+    """Show anew what was hidden and may be seen again, drop the rest, and forget the words of what is settled."""
     for item in ReviewItem.objects.select_for_update().filter(bank=bank, hidden=True, state__in=UNSETTLED):
         if not show(item, bank):
             item.delete()
-    if not Conversation.objects.filter(bank=bank, labelling__in=LABELLING_OPEN).exists():
-        return 0
-    rules = Rules.in_force()
-    missing = MOST_OPEN - ReviewItem.objects.filter(bank=bank, state=ReviewState.OPEN).count()
-    asked = _asked(bank)
-    free = {memory.pk: memory for memory in may_be_shown(bank) if memory.pk not in asked}
-    made = []
-    for why, group in _groups(_choices(bank, free, missing, rules)):
-        shown = showing([free[memory] for memory in group], marks)
-        made.append(
-            ReviewItem(
-                owner_id=bank.owner_id, bank=bank, memory_id=group[0], other_id=group[1] if len(group) > 1 else None,
-                mode=Mode.COMPARE if len(group) > 1 else Mode.RATE, chosen=why, wanted=rules.reviews_wanted,
-                shown=shown.shown, turns=shown.turns, conversations=shown.conversations, created_at=timezone.now(),
-            )
-        )  # fmt: skip
-    ReviewItem.objects.bulk_create(made)
-    return len(made)
+    since = timezone.now() - timedelta(minutes=settings.UNDO_MINUTES)
+    told = ReviewItem.objects.filter(bank=bank).exclude(state__in=UNSETTLED).exclude(shown=[])
+    told = told.annotate(last=Max("reviews__at"))  # without any it was taken back, and opens again
+    old = told.filter(Q(hidden=True) | Q(last__lt=since)).values_list("pk", flat=True)
+    ReviewItem.objects.filter(pk__in=list(old)).update(shown=[], turns=[], conversations=[])
+
+
+def _item(bank: Bank, why: str, memories: Sequence[Memory], rules: Rules) -> ReviewItem:
+    shown = showing(memories, hot_banks.open(bank).state.marks)
+    first, second = [*memories, None][:2]
+    return ReviewItem(
+        owner_id=bank.owner_id, bank=bank, memory=first, other=second, mode=Mode.COMPARE if second else Mode.RATE,
+        chosen=why, wanted=rules.reviews_wanted, shown=shown.shown, turns=shown.turns,
+        conversations=shown.conversations, created_at=timezone.now(),
+    )  # fmt: skip
 
 
 def show(item: ReviewItem, bank: Bank) -> bool:
@@ -94,23 +130,27 @@ def show(item: ReviewItem, bank: Bank) -> bool:
 
 
 def _asked(bank: Bank) -> set[UUID]:
-    """Memories that labellers were asked about."""
-    pairs: Any = ReviewItem.objects.filter(bank=bank).values_list("memory", "other")
+    """Memories that labellers were asked about, but for those of which what was open was hidden again."""
+    asked = ReviewItem.objects.filter(bank=bank).exclude(hidden=True, state__in=UNSETTLED)
+    pairs: Any = asked.values_list("memory", "other")
     return {memory for pair in pairs for memory in pair if memory}
 
 
-def _choices(bank: Bank, free: Mapping[UUID, Memory], missing: int, rules: Rules) -> list[tuple[UUID, str]]:
+def _choices(bank: Bank, free: Mapping[UUID, Memory], rules: Rules) -> list[tuple[UUID, str]]:
     """Memories to ask about, each with why, in a random order; two of `PAIRED` go into one item.
 
     Reported figures stand on the random ones, so these must be a fair sample for good, whatever else was asked before:
     a share of all memories, told by their ids alone, is set apart for them, and is never asked about for a reason.
     """
+    if not free:
+        return []
     belief, places = _belief(bank, free)
+    missing = _missing(bank)
     given = {UNCERTAIN: rules.share_uncertain, LEAVING: rules.share_leaving, RANDOM: rules.share_random}
     total = sum(given.values())
     fair = given[RANDOM] / total if total else 1.0
     apart = np.array([_by_chance(memory) < fair for memory in belief.memories], dtype=np.bool_)
-    count = max(0, missing) * PAIRED // (PAIRED - 1)
+    count = missing * PAIRED // (PAIRED - 1)
     dice = np.random.default_rng([bank.pk.int % 2**32, bank.last_seq, missing])
     out: list[tuple[UUID, str]] = []
     for rows, most, shares in (

@@ -14,7 +14,7 @@ from memory.services.jobs import enqueue, handles
 from memory.tenancy import acting_as
 from training.models import About, Label, Mode, Review, ReviewItem, ReviewState, Source
 from training.services.own_heads import learn_soon
-from training.services.queue import LEAST_OPEN, UNSETTLED, fill_soon, show
+from training.services.queue import LEAST_OPEN, UNSETTLED, fill_soon, hold
 from training.services.reviews import HIGHEST, SETTLE
 
 FAR_APART = 2.0  # ratings that differ by so much are a disagreement; of comparisons any difference is
@@ -24,17 +24,24 @@ PATIENCE = timedelta(minutes=1)  # after which an answer must have been settled
 @handles(SETTLE)
 def settle(key: str) -> None:
     """Bring an item's state and the labels that come of it in line with its answers."""
-    item = ReviewItem.objects.select_for_update().select_related("bank__space").filter(pk=UUID(key)).first()
+    bank = Bank.objects.filter(pk__in=ReviewItem.objects.filter(pk=UUID(key)).values("bank")).first()
+    if bank is None:
+        return
+    hold(bank)
+    item = ReviewItem.objects.select_for_update().filter(pk=UUID(key)).first()
     if item is None:
         return
     answers = list(item.reviews.filter(value__isnull=False).order_by("at", "pk"))
     state, counted = verdict(item, answers)
     changed = _label(item, counted)
     if state != item.state:
-        _enter(item, state)
+        item.state = state
+        # what shows nothing any more and is open again gets its words from the queue's job
+        item.hidden = item.hidden or (state in UNSETTLED and not item.shown)
+        item.save(update_fields=["state", "hidden"])
     if changed:
         learn_soon(item.bank_id, owner_id=item.owner_id, now=timezone.now())
-    if ReviewItem.objects.filter(bank=item.bank_id, state=ReviewState.OPEN).count() < LEAST_OPEN:
+    if item.hidden or ReviewItem.objects.filter(bank=bank, state=ReviewState.OPEN).count() < LEAST_OPEN:
         fill_soon(item.bank_id, owner_id=item.owner_id)
 
 
@@ -55,16 +62,6 @@ def disagree(mode: Mode, values: Sequence[float]) -> bool:
     """Whether judgements lie so far apart that a second person has to settle it."""
     apart = max(values) - min(values)
     return apart >= FAR_APART if mode is Mode.RATE else apart > 0
-
-
-def _enter(item: ReviewItem, state: ReviewState) -> None:
-    """Put the item in a state. What is settled shows nothing any more; what is open again is copied anew."""
-    item.state = state
-    if state in UNSETTLED and not item.shown:
-        item.hidden = not show(item, item.bank)
-    elif state not in UNSETTLED:
-        item.shown, item.turns, item.conversations = [], [], []
-    item.save(update_fields=["state", "hidden", "shown", "turns", "conversations"])
 
 
 def _label(item: ReviewItem, counted: Sequence[Review]) -> bool:
@@ -117,11 +114,13 @@ def tend_queues() -> None:
         with acting_as(owner):
             enqueue(SETTLE, str(key), owner_id=owner)
     opened = Conversation.objects.using("worker").filter(labelling__in=LABELLING_OPEN, forgotten_until=None)
-    hidden = ReviewItem.objects.using("worker").filter(hidden=True, state__in=UNSETTLED)
+    untidy = ReviewItem.objects.using("worker").filter(
+        Q(hidden=True, state__in=UNSETTLED) | ~Q(state__in=UNSETTLED) & ~Q(shown=[])
+    )
     few = Count("pk", filter=Q(state=ReviewState.OPEN))
     full = ReviewItem.objects.using("worker").values("bank").annotate(few=few).filter(few__gte=LEAST_OPEN)
     wanting = Bank.objects.using("worker").filter(
-        Q(pk__in=opened.exclude(bank__in=full.values("bank")).values("bank")) | Q(pk__in=hidden.values("bank"))
+        Q(pk__in=opened.exclude(bank__in=full.values("bank")).values("bank")) | Q(pk__in=untidy.values("bank"))
     )
     for bank, owner in wanting.values_list("pk", "owner_id")[:500]:
         with acting_as(owner):

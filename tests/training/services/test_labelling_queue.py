@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -10,7 +11,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from django.contrib.auth.models import Group
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, connections, transaction
 
 from agora_web.accounts.models import User
 from memory.models import Bank, Conversation, Job, JobState, Labelling, Memory, MemorySource, Recall, Turn
@@ -85,9 +86,9 @@ def seen_by(person: User) -> dict[str, ReviewItem]:
         return {item.shown[0]["text"]: item for item in labelling.waiting_for(person.pk) if item.shown}
 
 
-def answer(person: User, item: ReviewItem, value: int | None) -> None:
+def answer(person: User, item: ReviewItem, value: int | None, *, at: datetime | None = None) -> None:
     with acting_as(person.pk):
-        reviews.answer(item.pk, value, by=person.pk, now=NOW)
+        reviews.answer(item.pk, value, by=person.pk, now=at or datetime.now(UTC))
 
 
 def labels(desk: Desk) -> list[tuple[str, float, UUID | None]]:
@@ -159,10 +160,11 @@ def test_what_left_the_bank_says_why_and_what_was_recalled_how_often(opened: Des
     assert fates == {("held", ""): 5, ("archived", "budget"): 7}
 
 
-def test_the_operators_shares_are_kept_and_the_random_part_depends_on_nothing_but_chance(opened: Desk) -> None:
+def test_the_operators_shares_are_kept_and_the_random_part_depends_on_nothing_but_chance(
+    opened: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with opened.acting():
         ReviewItem.objects.all().delete()
-    opened_bank = Bank(pk=opened.bank_id)
     with opened.acting():
         bank = Bank.objects.select_related("space").get(pk=opened.bank_id)
         free = {memory.pk: memory for memory in queue.may_be_shown(bank)}
@@ -172,15 +174,16 @@ def test_the_operators_shares_are_kept_and_the_random_part_depends_on_nothing_bu
             (Rules(share_uncertain=0, share_leaving=0, share_random=1), {Chosen.RANDOM}),
             (Rules(share_uncertain=0, share_leaving=0, share_random=0), {Chosen.RANDOM}),
         ):
-            assert {why for _, why in queue._choices(bank, free, 6, rules)} == expected
-        mixed = queue._choices(bank, free, 60, Rules())
+            assert {why for _, why in queue._choices(bank, free, rules)} == expected
+        mixed = queue._choices(bank, free, Rules())
         assert len({memory for memory, _ in mixed}) == len(mixed)
         at_random = {memory for memory, why in mixed if why == Chosen.RANDOM}
         assert at_random == {memory for memory in free if queue._by_chance(memory) < 0.3}
-        lowest = queue._choices(bank, free, 3, Rules(share_uncertain=0, share_leaving=1, share_random=0))
-        order = sorted(free.values(), key=lambda memory: memory.importance)[: len(lowest)]
+        monkeypatch.setattr(queue, "MOST_OPEN", 3)
+        lowest = queue._choices(bank, free, Rules(share_uncertain=0, share_leaving=1, share_random=0))
+        assert len(lowest) == 4
+        order = sorted(Memory.objects.all(), key=lambda memory: memory.importance)[:4]
         assert {memory for memory, _ in lowest} == {memory.pk for memory in order}
-    assert opened_bank.pk == bank.pk
 
 
 def test_of_each_four_chosen_for_one_reason_two_are_compared() -> None:
@@ -241,9 +244,7 @@ def test_an_answer_sets_nothing_in_motion_but_the_owners_own_job_for_that_item(o
 # --- from answers to labels -----------------------------------------------------------------------------------------
 
 
-def test_a_rating_becomes_a_label_of_the_exact_words_and_the_item_shows_nothing_more(
-    opened: Desk, labeller: User
-) -> None:
+def test_a_rating_becomes_a_label_of_the_exact_words(opened: Desk, labeller: User) -> None:
     item = rating(labeller)
     with opened.acting():
         text = Memory.objects.get(pk=item.memory_id).text
@@ -251,10 +252,29 @@ def test_a_rating_becomes_a_label_of_the_exact_words_and_the_item_shows_nothing_
     assert item.pk not in {one.pk for one in seen_by(labeller).values()}
     work(opened)
     assert labels(opened) == [(text, 0.75, labeller.pk)]
-    now = reread(opened, item)
-    assert (now.state, now.shown, now.turns, now.conversations) == (ReviewState.DONE, [], [], [])
+    assert reread(opened, item).state == ReviewState.DONE
     with opened.acting():
         assert Label.objects.get(source=Source.QUEUE).reason == item.chosen
+
+
+def test_a_settled_item_keeps_its_words_for_undo_and_then_no_longer(opened: Desk, labeller: User) -> None:
+    item = rating(labeller)
+    answer(labeller, item, 3)
+    work(opened)
+    with opened.acting():
+        queue.fill_queue(str(opened.bank_id))
+    assert reread(opened, item).shown == item.shown
+    with opened.acting():
+        Review.objects.using("owner").filter(item=item).update(at=NOW)
+        queue.fill_queue(str(opened.bank_id))
+    now = reread(opened, item)
+    assert (now.state, now.shown, now.turns, now.conversations) == (ReviewState.DONE, [], [], [])
+    with acting_as(labeller.pk):
+        reviews.take_back(item.pk, by=labeller.pk)
+    work(opened)
+    work(opened)
+    again = reread(opened, item)
+    assert (again.state, again.hidden, again.shown) == (ReviewState.OPEN, False, item.shown)
 
 
 def test_settling_twice_changes_nothing(opened: Desk, labeller: User) -> None:
@@ -388,11 +408,34 @@ def test_what_people_said_makes_the_queue_choose_anew(opened: Desk, labeller: Us
 
 def test_an_answer_whose_job_was_lost_is_settled_by_the_sweep(opened: Desk, labeller: User) -> None:
     item = rating(labeller)
-    answer(labeller, item, 2)
+    answer(labeller, item, 2, at=NOW)
     Job.objects.using("worker").filter(kind=reviews.SETTLE).delete()
     settling.tend_queues()
     work(opened)
     assert [value for _, value, _ in labels(opened)] == [0.5]
+
+
+def test_what_is_closed_while_the_queue_is_filled_is_hidden_all_the_same(opened: Desk, labeller: User) -> None:
+    """The filling job holds the conversation: who closes it waits, and then hides what that job made."""
+    with opened.acting():
+        ReviewItem.objects.all().delete()
+    closed = threading.Event()
+
+    def close() -> None:
+        with opened.acting():
+            queue.open_to_labelling(opened.conversation_id, False)
+        closed.set()
+        connections.close_all()
+
+    with opened.acting():
+        queue.fill_queue(str(opened.bank_id))
+        closing = threading.Thread(target=close)
+        closing.start()
+        assert not closed.wait(0.5)
+    closing.join(30)
+    assert closed.is_set()
+    assert seen_by(labeller) == {}
+    assert items(opened)
 
 
 def test_a_worker_knows_the_jobs_of_the_queue() -> None:

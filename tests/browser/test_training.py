@@ -11,7 +11,7 @@ from playwright.sync_api import Page, WebSocket, expect
 from tests.browser.chat_screen import scrolls_sideways
 from tests.browser.conftest import NARROW, WIDE, Opens, Person
 from tests.browser.test_pages import faults
-from tests.flows.running_agora import RunningAgora
+from tests.flows.running_agora import LIGHT, RunningAgora
 
 pytestmark = pytest.mark.browser
 PATIENCE_MS = 180_000
@@ -25,7 +25,7 @@ def test_labels_are_trained_on_watched_live_and_reported(
     expect(page.get_by_role("heading", name="Training runs")).to_be_visible()
     expect(page.locator(".notice.warning")).to_contain_text("more judgements")
     picture(page, "training-empty")
-    assert agora.python("tests.flows.make_judged", person.email)["labels"] == 80
+    assert agora.python("tests.flows.make_judged", person.email, **LIGHT)["labels"] == 80
     page.reload()
     expect(page.locator(".readiness")).to_contain_text("80 of 40 judgements")
     expect(page.locator(".notice.warning")).to_have_count(0)

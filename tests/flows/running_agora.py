@@ -159,9 +159,9 @@ class RunningAgora:
             timeout=timeout_s, check=False,
         )  # fmt: skip
 
-    def python(self, module: str, *words: str) -> Any:
-        """Run a module of these tests with this home's settings; returns the JSON that it prints."""
-        environment = {"DJANGO_SETTINGS_MODULE": "agora_web.settings"} | self.environment
+    def python(self, module: str, *words: str, **more: str) -> Any:
+        """Run a module of these tests with this home's settings, and `more`; returns the JSON that it prints."""
+        environment = {"DJANGO_SETTINGS_MODULE": "agora_web.settings"} | self.environment | more
         done = subprocess.run(
             [sys.executable, "-m", module, *words], cwd=ROOT, env=environment, capture_output=True, text=True,
             timeout=120, check=False,

@@ -1,5 +1,13 @@
-"""What a worker has to know of training: the jobs that it can be given."""
+"""What a worker has to know of training: the jobs that it can be given, and the sweep that beat starts."""
 
-from training.services import own_heads, runs, schedule
+from celery import shared_task
+from django.utils import timezone
 
-__all__ = ["own_heads", "runs", "schedule"]
+from training.services import hindsight, own_heads, runs, schedule
+
+__all__ = ["hindsight", "own_heads", "runs", "schedule", "sweep"]
+
+
+@shared_task(name="training.sweep")  # type: ignore[untyped-decorator]
+def sweep() -> None:
+    hindsight.sweep(timezone.now())

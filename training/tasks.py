@@ -6,6 +6,7 @@ from django.utils import timezone
 from training.services import (
     counterfactuals,
     forgetting,
+    hindsight,
     model_ratings,
     own_heads,
     queue,
@@ -20,8 +21,8 @@ from training.services import (
 )
 
 __all__ = [
-    "counterfactuals", "forgetting", "model_ratings", "own_heads", "queue", "regrets", "rescoring", "reviews", "runs",
-    "schedule", "settling",
+    "counterfactuals", "forgetting", "hindsight", "model_ratings", "own_heads", "queue", "regrets", "rescoring", "reviews",
+    "runs", "schedule", "settling",
 ]  # fmt: skip
 
 
@@ -58,3 +59,8 @@ def look_back_at_regrets() -> None:
 @shared_task(name="training.tend_queue")  # type: ignore[untyped-decorator]
 def tend_queue() -> None:
     settling.tend_queues()
+
+
+@shared_task(name="training.sweep")  # type: ignore[untyped-decorator]
+def sweep() -> None:
+    hindsight.sweep(timezone.now())

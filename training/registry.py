@@ -152,7 +152,7 @@ def changes() -> list[Change]:
         total=Count("id"), there=Count("id", filter=aim_done | aim_undone)
     )
     counts = {row["promotion"]: row for row in counted}
-    tries, preparing = _tried(rescoring.JOB), _tried(promotions.JOB)
+    tries, preparing = _tried(promotions.STEP_JOB), _tried(promotions.JOB)
     found: list[Change] = []
     rows = Promotion.objects.select_related("by", "undone_by")[:SHOWN]
     for promotion in rows:

@@ -60,7 +60,8 @@ def test_an_operator_promotes_a_challenger_a_bank_is_ranked_anew_and_rolled_back
     picture(page, "adapters-promoted")
 
     after = order(person, agent)
-    assert after == before[::-1]
+    assert after != before
+    assert after.index(before[0]) > after.index(before[-1]), "what mattered most matters least"
     bank = opens(person).new_page()
     open_bank(bank, agent)
     expect(bank.locator("#served-by")).to_contain_text("run-0042")

@@ -6,6 +6,7 @@ from django.utils import timezone
 from training.services import (
     counterfactuals,
     forgetting,
+    hindsight,
     model_ratings,
     own_heads,
     queue,
@@ -20,9 +21,14 @@ from training.services import (
 )
 
 __all__ = [
-    "counterfactuals", "forgetting", "model_ratings", "own_heads", "queue", "regrets", "rescoring", "reviews", "runs",
+    "counterfactuals", "forgetting", "hindsight", "model_ratings", "own_heads", "queue", "regrets", "rescoring", "reviews", "runs",
     "schedule", "settling",
 ]  # fmt: skip
+
+
+@shared_task(name="training.sweep")  # type: ignore[untyped-decorator]
+def sweep() -> None:
+    hindsight.sweep(timezone.now())
 
 
 @shared_task(name="training.retrain")  # type: ignore[untyped-decorator]

@@ -7,6 +7,7 @@ labels go, and only if held-out labels are ranked better by it (`memory.engine.a
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -17,10 +18,12 @@ from django.db.models import Count, Max
 from django.utils import timezone
 
 from memory.adapters import adapter_of, keep_adapter, learned_for, name_in_row, shipped_adapter
+from memory.engine import adapting
 from memory.engine.adapter import Adapter
 from memory.engine.adapting import adapted, own_head
 from memory.engine.bank import BankEvent, Kind
 from memory.engine.importance import ImportanceHead, ImportancePrior, kind_of
+from memory.engine.posterior import Posterior, believed, rated
 from memory.engine.statistics import STEP, RoleStatistics
 from memory.engine.types import BankError, Floats, Role
 from memory.hot_banks import hot_banks, read_events
@@ -28,7 +31,8 @@ from memory.models import AdapterVersion, Bank
 from memory.services.jobs import enqueue, handles
 from memory.services.rebudget import Applied, apply_change, configuration_of_bank, preview_change
 from memory.tenancy import acting_as
-from training.models import About, Label
+from training.learner.self_taught import FREE
+from training.models import About, Label, Source
 from training.services.judgements import judged, judged_by_people
 
 LEAST = 20  # labelled memories before anything is learned: fewer say almost nothing (docs/lab-log.md, "Few labels")
@@ -73,27 +77,55 @@ def learn(bank: Bank, *, now: datetime) -> Applied | None:
 
     The bank is scored anew by its own version, as by any change of its adapter: what then does not fit leaves.
     """
-    base = _base_of(bank)
+    base = base_of(bank)
     own = learned_around(bank, base)
     return _back_to_shared(bank, base, now) if own is None else _serve(bank, own.version, now)
 
 
 def learned_around(bank: Bank, base: Adapter) -> Adapter | None:
     """A version of the bank's own around this shared adapter, stored but not serving yet; None where its labels are
-    too few, or rank nothing better."""
+    too few, or rank nothing better. Hindsight comes first, the words of people lead on from there."""
     labels = _labels(bank.pk)
     kind = kind_of(hot_banks.open(bank).state.statistics, hot_banks.open(bank).state.kind)
     memories, z = standardised(read_events(bank), base.importance, kind, set(labels))
-    if len(memories) < LEAST:
-        return None
-    values = np.array([labels[memory] for memory in memories])
     prior = base.importance.priors[kind]
     start = own_head(prior.weights, prior.bias)
-    learned = adapted(start, z, values, range(len(memories)))
+    before, by_hindsight = _after_hindsight(bank, base, kind, without=set(labels)) or (start, [])
+    learned = before
+    if len(memories) >= LEAST:
+        values = np.array([labels[memory] for memory in memories])
+        learned = adapted(before, z, values, range(len(memories)))
     if learned is start:
         return None
     moved = replace(prior, weights=learned.mean[:-1].astype(np.float32), bias=float(learned.mean[-1]))
-    return _kept(bank, base, kind, moved, memories)
+    return _kept(bank, base, kind, moved, [*memories, *by_hindsight])
+
+
+def _after_hindsight(bank: Bank, base: Adapter, kind: str, without: set[UUID]) -> tuple[Posterior, list[UUID]] | None:
+    """What is believed of the bank's weights after its own hindsight, from where its person's words then lead on, and
+    what it was learned from.
+
+    Labels without weight do not count (their guard found no help in them), nor those of memories that people judged;
+    None where too few are left. The bias is free: how much is used is not what the prior knows.
+    """
+    labels = Label.objects.filter(memory__bank=bank, source=Source.HINDSIGHT, about=About.IMPORTANCE, weight__gt=0)
+    rows = {
+        memory: (value, weight, (turn or memory, side))
+        for memory, value, weight, turn, side in labels.values_list(
+            "memory", "value", "weight", "memory__turn", "memory__side"
+        )
+        if memory not in without
+    }
+    memories, z = standardised(read_events(bank), base.importance, kind, set(rows))
+    if len(memories) < LEAST:
+        return None
+    value, weight, sides = zip(*(rows[memory] for memory in memories), strict=True)
+    pieces = Counter(sides)  # the pieces of one side share one label's weight
+    trust = np.array(weight) / np.array([pieces[side] for side in sides])
+    prior = base.importance.priors[kind]
+    strength = np.full(len(prior.weights) + 1, adapting.STRENGTH)
+    strength[-1] = FREE
+    return rated(believed(prior.weights, prior.bias, strength), z, np.array(value), trust), memories
 
 
 def learn_where_new(*, now: datetime, alive: Callable[[float], None]) -> int:
@@ -157,7 +189,7 @@ def _labels(bank: UUID) -> dict[UUID, float]:
     return {memory: value for memory, (value, _weight) in judged(bank).items() if memory in by_people}
 
 
-def _base_of(bank: Bank) -> Adapter:
+def base_of(bank: Bank) -> Adapter:
     """The shared adapter that the bank's own version starts from: never another own one, or words would count twice."""
     if bank.adapter not in learned_for(bank.pk):
         return adapter_of(bank)
@@ -168,7 +200,7 @@ def _base_of(bank: Bank) -> Adapter:
 
 def base_version(bank: Bank) -> str:
     """The version of the shared adapter that serves a bank, or that its own head stands on."""
-    return _base_of(bank).version
+    return base_of(bank).version
 
 
 def _kept(bank: Bank, base: Adapter, kind: str, prior: ImportancePrior, memories: Sequence[UUID]) -> Adapter:

@@ -21,8 +21,8 @@ from training.services import (
 )
 
 __all__ = [
-    "counterfactuals", "forgetting", "hindsight", "model_ratings", "own_heads", "queue", "regrets", "rescoring", "reviews", "runs",
-    "schedule", "settling",
+    "counterfactuals", "forgetting", "hindsight", "model_ratings", "own_heads", "queue", "regrets", "rescoring",
+    "reviews", "runs", "schedule", "settling",
 ]  # fmt: skip
 
 

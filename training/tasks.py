@@ -26,6 +26,11 @@ __all__ = [
 ]  # fmt: skip
 
 
+@shared_task(name="training.sweep")  # type: ignore[untyped-decorator]
+def sweep() -> None:
+    hindsight.sweep(timezone.now())
+
+
 @shared_task(name="training.retrain")  # type: ignore[untyped-decorator]
 def retrain() -> None:
     retraining.retrain_by_the_clock(timezone.now())

@@ -84,33 +84,29 @@ def learn(bank: Bank, *, now: datetime) -> Applied | None:
 
 def learned_around(bank: Bank, base: Adapter) -> Adapter | None:
     """A version of the bank's own around this shared adapter, stored but not serving yet; None where its labels are
-    too few, or rank nothing better."""
+    too few, or rank nothing better. Hindsight comes first, the words of people lead on from there."""
     labels = _labels(bank.pk)
     kind = kind_of(hot_banks.open(bank).state.statistics, hot_banks.open(bank).state.kind)
     memories, z = standardised(read_events(bank), base.importance, kind, set(labels))
     prior = base.importance.priors[kind]
-    learned = start = own_head(prior.weights, prior.bias)
-    used: list[UUID] = []  # the memories from whose labels it learned
-    if lived := after_hindsight(bank, base, kind, without=set(labels)):
-        learned, used = lived
+    start = own_head(prior.weights, prior.bias)
+    before, by_hindsight = _after_hindsight(bank, base, kind, without=set(labels)) or (start, [])
+    learned = before
     if len(memories) >= LEAST:
         values = np.array([labels[memory] for memory in memories])
-        before, learned = learned, adapted(learned, z, values, range(len(memories)))
-        used += memories if learned is not before else []
+        learned = adapted(before, z, values, range(len(memories)))
     if learned is start:
         return None
     moved = replace(prior, weights=learned.mean[:-1].astype(np.float32), bias=float(learned.mean[-1]))
-    return _kept(bank, base, kind, moved, used)
+    return _kept(bank, base, kind, moved, [*memories, *by_hindsight])
 
 
-def after_hindsight(
-    bank: Bank, base: Adapter, kind: str, without: set[UUID]
-) -> tuple[Posterior, list[UUID]] | None:  # fmt: skip
-    """What is believed of the bank's weights after its own hindsight, from where its person's words then lead on; and
-    the memories that it stands on.
+def _after_hindsight(bank: Bank, base: Adapter, kind: str, without: set[UUID]) -> tuple[Posterior, list[UUID]] | None:
+    """What is believed of the bank's weights after its own hindsight, from where its person's words then lead on, and
+    what it was learned from.
 
-    Labels without weight do not count (their guard found no help in them), nor those of memories that a person judged;
-    None where nothing is left. The bias is free: how much is used is not what the prior knows.
+    Labels without weight do not count (their guard found no help in them), nor those of memories that people judged;
+    None where too few are left. The bias is free: how much is used is not what the prior knows.
     """
     labels = Label.objects.filter(memory__bank=bank, source=Source.HINDSIGHT, about=About.IMPORTANCE, weight__gt=0)
     rows = {

@@ -129,7 +129,7 @@ def test_the_bank_learns_a_head_of_its_own_from_hindsight_and_a_persons_word_out
             labels.say(memory.pk, "useful", by=lived.person.pk, now=LATER)
         base = own_heads.base_of(bank_of(lived))
         said = set(Label.objects.filter(source=Source.ACTION).values_list("memory", flat=True))
-        assert own_heads.after_hindsight(bank_of(lived), base, "user_assistant", without=said) is None  # 12 are left
+        assert own_heads._after_hindsight(bank_of(lived), base, "user_assistant", without=said) is None  # 12 are left
 
 
 def importances(desk: Desk) -> dict[str, float]:

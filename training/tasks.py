@@ -64,8 +64,3 @@ def look_back_at_regrets() -> None:
 @shared_task(name="training.tend_queue")  # type: ignore[untyped-decorator]
 def tend_queue() -> None:
     settling.tend_queues()
-
-
-@shared_task(name="training.sweep")  # type: ignore[untyped-decorator]
-def sweep() -> None:
-    hindsight.sweep(timezone.now())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
@@ -45,7 +45,7 @@ class Held(serializers.Serializer[Any]):
 class _Queue(APIView):
     """What both lists have in common: the next items, and how far the person is."""
 
-    permission_classes: ClassVar[list[Any]] = [IsAuthenticated, MayLabel]
+    permission_classes = [IsAuthenticated, MayLabel]
 
     def ahead(self, request: Request, but: list[UUID]) -> Response:
         person = _person(request)
@@ -54,7 +54,7 @@ class _Queue(APIView):
 
 
 class _Disputes(_Queue):
-    permission_classes: ClassVar[list[Any]] = [IsAuthenticated, MaySettle]
+    permission_classes = [IsAuthenticated, MaySettle]
 
     def ahead(self, request: Request, but: list[UUID]) -> Response:
         person = _person(request)

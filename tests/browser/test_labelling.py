@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -280,16 +281,17 @@ def test_the_owner_opens_a_conversation_in_the_chat_and_closes_it_again(
 def test_an_agents_setting_is_told_before_the_first_word(opens: Opens, administrator: Person, person: Person) -> None:
     page = opens(administrator).new_page()
     page.goto("/agents/new/")
-    page.get_by_label("Name", exact=True).fill("Open Book")
+    name = f"Open Book {uuid4().hex[:6]}"
+    page.get_by_label("Name", exact=True).fill(name)
     page.get_by_label("Open new conversations to labelling").check()
     page.get_by_role("button", name="Make the agent").click()
-    expect(page.locator("main")).to_contain_text("Open Book")
+    expect(page.locator("main")).to_contain_text(name)
 
     page = opens(person).new_page()
     page.goto("/chat/")
     expect(page.locator("#labelling-notice")).not_to_be_visible()
-    page.locator(".agent-card", has_text="Open Book").click()
-    expect(page.locator("#labelling-notice")).to_contain_text("Conversations with Open Book are open to labelling")
+    page.locator(".agent-card", has_text=name).click()
+    expect(page.locator("#labelling-notice")).to_contain_text(f"Conversations with {name} are open to labelling")
     page.get_by_label("Message", exact=True).fill("Good morning.")
     page.keyboard.press("Enter")
     expect(page.locator("#labelling-notice")).to_contain_text("labellers may read this one")

@@ -28,7 +28,7 @@ POLICIES = migrations.RunSQL(
         # The one thing that an answer sets in motion among another person's rows: that person's own job.
         f"CREATE POLICY memory_job_of_answers ON memory_job FOR INSERT TO agora_app WITH CHECK ({EITHER} "
         "AND kind = 'training.settle' AND EXISTS (SELECT 1 FROM training_reviewitem item "
-        "WHERE item.id::text = key AND item.owner_id = memory_job.owner_id))",
+        "WHERE item.id::text = split_part(key, ':', 1) AND item.owner_id = memory_job.owner_id))",
     ],
     [
         "DROP POLICY memory_job_of_answers ON memory_job",

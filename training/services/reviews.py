@@ -6,7 +6,7 @@ A labeller writes nothing but answers. What follows from them is a job of the me
 from __future__ import annotations
 
 from datetime import datetime
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -71,8 +71,11 @@ def resolve(item_id: UUID, value: int, *, by: UUID, now: datetime) -> Review:
 
 
 def settle_soon(item: ReviewItem) -> None:
-    """Have the item's owner draw the consequences of its answers."""
-    enqueue(SETTLE, str(item.pk), owner_id=item.owner_id)
+    """Have the item's owner draw the consequences of its answers.
+
+    Each time a job of its own: one that runs already may have read the answers before this one was there.
+    """
+    enqueue(SETTLE, f"{item.pk}:{uuid4().hex}", owner_id=item.owner_id)
 
 
 def _check(item: ReviewItem, value: int | None) -> None:

@@ -23,12 +23,13 @@ PATIENCE = timedelta(minutes=1)  # after which an answer must have been settled
 
 @handles(SETTLE)
 def settle(key: str) -> None:
-    """Bring an item's state and the labels that come of it in line with its answers."""
-    bank = Bank.objects.filter(pk__in=ReviewItem.objects.filter(pk=UUID(key)).values("bank")).first()
+    """Bring an item's state and the labels that come of it in line with its answers; the key begins with its id."""
+    item_id = UUID(key.partition(":")[0])
+    bank = Bank.objects.filter(pk__in=ReviewItem.objects.filter(pk=item_id).values("bank")).first()
     if bank is None:
         return
     hold(bank)
-    item = ReviewItem.objects.select_for_update().filter(pk=UUID(key)).first()
+    item = ReviewItem.objects.select_for_update().filter(pk=item_id).first()
     if item is None:
         return
     answers = list(item.reviews.filter(value__isnull=False).order_by("at", "pk"))

@@ -237,7 +237,9 @@ def test_an_answer_sets_nothing_in_motion_but_the_owners_own_job_for_that_item(o
         with acting_as(labeller.pk), pytest.raises(DatabaseError, match="row-level security"), transaction.atomic():
             Job.objects.bulk_create([Job(kind=kind, key=key, owner_id=owner)], ignore_conflicts=True)
     answer(labeller, item, 3)
-    waiting = Job.objects.using("worker").filter(kind=reviews.SETTLE, key=str(item.pk), state=JobState.PENDING)
+    waiting = Job.objects.using("worker").filter(
+        kind=reviews.SETTLE, key__startswith=str(item.pk), state=JobState.PENDING
+    )
     assert [job.owner_id for job in waiting] == [opened.person.pk]
 
 
@@ -404,6 +406,18 @@ def test_what_people_said_makes_the_queue_choose_anew(opened: Desk, labeller: Us
     work(opened)
     asked = set(seen_by(labeller))
     assert asked & {"A new thing to be asked about", "Yes."}
+
+
+def test_an_answer_that_comes_while_the_one_before_is_settled_is_not_lost(
+    opened: Desk, labeller: User, people: Callable[..., User]
+) -> None:
+    wanted(opened, 2)
+    item = rating(labeller)
+    answer(labeller, item, 2)
+    Job.objects.using("worker").filter(kind=reviews.SETTLE).update(state=JobState.RUNNING)
+    answer(people("labeller"), item, 2)
+    work(opened)
+    assert [value for _, value, _ in labels(opened)] == [0.5, 0.5]
 
 
 def test_an_answer_whose_job_was_lost_is_settled_by_the_sweep(opened: Desk, labeller: User) -> None:

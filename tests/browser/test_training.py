@@ -61,27 +61,3 @@ def test_labels_are_trained_on_watched_live_and_reported(
                     wrong.append(f"{name} at {window['width']} px scrolls sideways")
                 wrong += [f"{name}, {scheme}, {width}: {fault}" for fault in faults(looking, scheme)]
     assert not wrong, "\n".join(wrong)
-
-
-def test_a_waiting_run_is_cancelled_by_keyboard_after_a_question(
-    agora: RunningAgora, opens: Opens, administrator: Person, picture: Callable[[Page, str], None]
-) -> None:
-    page = opens(administrator).new_page()
-    with agora.database() as holding, holding.transaction():
-        holding.execute("LOCK TABLE memory_adapterversion IN ACCESS EXCLUSIVE MODE")  # no run begins meanwhile
-        page.goto("/training/")
-        page.get_by_role("button", name="Train now").click()
-        expect(page).to_have_url(re.compile("/training/runs/"))
-        cancel = page.get_by_role("button", name="Cancel the run").first
-        cancel.focus()
-        page.keyboard.press("Enter")
-        dialog = page.get_by_role("dialog", name="Cancel this run?")
-        expect(dialog).to_be_visible()
-        picture(page, "training-cancel")
-        page.keyboard.press("Escape")
-        expect(dialog).to_be_hidden()
-        cancel.focus()
-        page.keyboard.press("Enter")
-        dialog.get_by_role("button", name="Cancel the run").click()
-        expect(page.locator("#state")).to_have_text("cancelled")
-        expect(page.locator(".notices")).to_contain_text("What serves stays as it is.")

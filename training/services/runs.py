@@ -198,6 +198,7 @@ class _Carrying:
         )
         self._at("report")
         self._store(champion, outcome)
+        self._beat(1.0)
 
     def _how(self) -> HowToLearn:
         told = Rules.in_force("worker")
@@ -214,15 +215,18 @@ class _Carrying:
         """A sign of life: the lease is renewed, the page told. Raises `Cancelled` and `LeaseLost`."""
         low, high = SHARES[self.stage]
         progress = low + (high - low) * share
-        job = current_job()
-        if job is not None:
-            job.heartbeat(progress, self.stage)
+        self._beat(progress)
         runs = TrainingRun.objects.using("worker").filter(pk=self.run.pk, state=RunState.RUNNING)
         if runs.filter(cancel_requested=True).exists() or not runs.update(
             stage=self.stage, progress=progress, curves=self.curves, error=""
         ):
             raise Cancelled("cancelled")
         live.tell(self.run.pk)
+
+    def _beat(self, progress: float) -> None:
+        job = current_job()
+        if job is not None:
+            job.heartbeat(progress, self.stage)
 
     def _store(self, champion: Adapter, outcome: Outcome) -> None:
         """Challenger and report in one transaction: there is never one without the other."""

@@ -74,12 +74,12 @@ def test_a_second_time_replaces_the_labels_and_a_conversation_that_goes_on_is_re
     with lived.acting():
         judge(bank_of(lived), now=LATER)
         judge(bank_of(lived), now=LATER)
-        assert Label.objects.count() == 24
+        assert Label.objects.filter(source=Source.HINDSIGHT).count() == 24
     flight = "My flight 3003 leaves on 4 March at 7:15 and costs 80 euros"
     live(lived, "Which flight do I take?", "You take flight 3003, at 7:15.", injected=[flight])
     with lived.acting():
         judge(bank_of(lived), now=LATER)
-        assert Label.objects.count() == 24
+        assert Label.objects.filter(source=Source.HINDSIGHT).count() == 24
     assert judged(lived)[flight] > 0.5
 
 
@@ -165,11 +165,11 @@ def test_what_is_forgotten_is_not_judged_and_what_is_erased_takes_its_label_alon
         memory = lived.memory("So the Porto house is portogate").pk
         memories.forget(memory, now=LATER)
         judge(bank_of(lived), now=LATER)
-        assert Label.objects.count() == 23
+        assert Label.objects.filter(source=Source.HINDSIGHT).count() == 23
         other = lived.memory("So the Ghent house is ghentgate").pk
         memories.forget(other, now=LATER)
         memories.erase(other, now=LATER)
-        assert Label.objects.count() == 22
+        assert Label.objects.filter(source=Source.HINDSIGHT).count() == 22
 
 
 def test_nobody_else_reads_the_labels_or_judges_the_bank(lived: Desk, stranger: User) -> None:

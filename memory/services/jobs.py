@@ -42,7 +42,7 @@ GivenUp = Callable[[str, str], None]  # with the key and the sentence
 HANDLERS: dict[str, Work] = {}
 LONG: set[str] = set()  # kinds whose work opens transactions of its own
 AFTER_FAILURE: dict[str, GivenUp] = {}
-TRAINING = "training."  # kinds that begin so are done by the training worker
+HEAVY: set[str] = set()  # kinds that keep a processor for long: done by the training worker
 
 
 class LeaseLost(Exception):
@@ -57,17 +57,22 @@ class NotYet(Exception):
         self.pause = pause
 
 
-def handles(kind: str, *, long: bool = False, given_up: GivenUp | None = None) -> Callable[[Work], Work]:
+def handles(
+    kind: str, *, long: bool = False, heavy: bool = False, given_up: GivenUp | None = None
+) -> Callable[[Work], Work]:
     """Register what does jobs of one kind; it is called with the job's key, as the job's owner, in one transaction.
 
-    `long` work opens its own transactions instead. `given_up` is told when a job of this kind has failed for good,
-    also where its workers were lost.
+    `long` work opens its own transactions instead; `heavy` work is left to the training worker, so that what people
+    wait for is not behind it. `given_up` is told when a job of this kind has failed for good, also where its workers
+    were lost.
     """
 
     def register(work: Work) -> Work:
         HANDLERS[kind] = work
         if long:
             LONG.add(kind)
+        if heavy:
+            HEAVY.add(kind)
         if given_up is not None:
             AFTER_FAILURE[kind] = given_up
         return work
@@ -99,7 +104,7 @@ def current_job() -> CurrentJob | None:
 
 def queue_of(kind: str) -> str:
     """The Celery queue whose worker does jobs of this kind."""
-    return "training" if kind.startswith(TRAINING) else "default"
+    return "training" if kind in HEAVY else "default"
 
 
 def enqueue(

@@ -59,7 +59,7 @@ def choose_turns(now: datetime) -> int:
     return len(chosen)
 
 
-@handles(JOB)
+@handles(JOB, heavy=True)
 def mask_memories_of(key: str) -> None:
     """Label the memories of one turn by what masking each does to its reply's likelihood."""
     turn = Turn.objects.filter(pk=UUID(key), replaced_at=None, conversation__forgotten_until=None).first()

@@ -73,7 +73,7 @@ def _judged_since(bank: UUID, moment: datetime) -> bool:
     return Job.objects.using("worker").filter(kind=JOB, key=str(bank), created_at__gte=moment).exists()
 
 
-@handles(JOB)
+@handles(JOB, heavy=True)
 def judge_bank(key: str) -> None:
     """Judge what a bank was told by what later turns used, as its owner; nothing where the bank is gone."""
     bank = Bank.objects.select_related("space").filter(pk=UUID(key)).first()

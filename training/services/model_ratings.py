@@ -34,7 +34,7 @@ def rater() -> MemoryRater:
     return made
 
 
-@handles(JOB)
+@handles(JOB, heavy=True)
 def rate_memories_of(key: str) -> None:
     """Ask about one turn, if it is one of those that are asked about; an id is random, so no dice are needed and a
     second delivery decides alike."""

@@ -108,7 +108,7 @@ def given_up(key: str, sentence: str) -> None:
     live.tell(UUID(key))
 
 
-@handles(JOB, long=True, given_up=given_up)
+@handles(JOB, long=True, heavy=True, given_up=given_up)
 def carry_out(key: str) -> None:
     """Do a run from where it stands to its end; a second delivery, or one after its end, changes nothing."""
     run = _begun(UUID(key), timezone.now())

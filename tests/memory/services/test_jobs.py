@@ -13,7 +13,7 @@ from memory.engine.encoder import embedded_text
 from memory.engine.types import BankError, State
 from memory.models import Job, JobState, Memory, MemorySource, Recall
 from memory.services import conversations, jobs, memories, sweeps
-from memory.services.jobs import HANDLERS, LEASE, MAX_ATTEMPTS, due_jobs, enqueue, handles, run_job
+from memory.services.jobs import HANDLERS, LEASE, MAX_ATTEMPTS, due_jobs, enqueue, handles, queue_of, run_job
 from memory.tenancy import acting_as
 from tests.memory.services.desk import Desk
 
@@ -283,3 +283,12 @@ def test_silent_turns_of_everybody_are_ended_as_interrupted(desk: Desk, now: dat
         alive.refresh_from_db()
     assert (turn.state, turn.action, turn.error_retry) == ("interrupted", "I was say", True)
     assert alive.state == "running"
+
+
+def test_what_people_wait_for_is_not_behind_a_training() -> None:
+    import training.tasks  # noqa: F401 (registers what does the jobs)
+
+    assert {kind for kind in HANDLERS if queue_of(kind) == "training"} == {
+        "training.run", "training.counterfactual", "training.hindsight", "training.model_rating",
+    }  # fmt: skip
+    assert {queue_of(kind) for kind in ("training.settle", "training.rescore", "memory.erase")} == {"default"}

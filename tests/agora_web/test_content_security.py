@@ -12,7 +12,7 @@ from agora_web.accounts.models import User
 from tests.flows.test_canary import PLAIN
 from tests.scenes import PASSWORD, begin, make_agent
 
-pytestmark = pytest.mark.django_db
+pytestmark = pytest.mark.django_db(databases=["default", "owner", "worker"])
 
 ALLOWED = {
     "default-src": "'self'", "script-src": "'self'", "style-src": "'self'", "img-src": "'self' data:",

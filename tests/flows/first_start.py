@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.flows.running_agora import RunningAgora
 
-PEOPLE = 30
+PEOPLE = 80
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,8 @@ def challenger(agora: RunningAgora) -> Iterator[str]:
     yield agora.python("tests.flows.store_challenger", "run-0042")
     with agora.database() as connection:
         connection.execute("UPDATE memory_adapterversion SET serves = false")
-        connection.execute("UPDATE memory_bank SET adapter = '' WHERE adapter = 'run-0042'")
+        connection.execute("UPDATE memory_bank SET adapter = '' WHERE adapter = 'run-0042' OR adapter LIKE 'own-%'")
+        connection.execute("UPDATE memory_adapterversion SET parent_id = NULL WHERE parent_id = 'run-0042'")
         for name in ("bankstep", "shadowscore", "promotion", "trainingrun"):
             connection.execute(f"DELETE FROM training_{name}")
         connection.execute("DELETE FROM memory_adapterversion WHERE version = 'run-0042'")

@@ -74,7 +74,7 @@ def opened(desk: Desk) -> Desk:
 
 def work(desk: Desk) -> None:
     """Run the person's jobs of the queue, as a worker does."""
-    for job in due_jobs(datetime.now(UTC)):
+    for job, _kind in due_jobs(datetime.now(UTC)):
         row = Job.objects.using("worker").get(pk=job)
         if row.owner_id == desk.person.pk and row.kind in (queue.JOB, reviews.SETTLE):
             assert run_job(job)

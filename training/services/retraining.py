@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from django.db.models import QuerySet
+
 from training.models import Label, Rules, TrainingRun
 from training.services import runs
 
@@ -11,13 +13,21 @@ from training.services import runs
 def new_labels() -> int:
     """How many labels came since the last training was asked for. Read as the training worker."""
     last = TrainingRun.objects.using("worker").order_by("-created_at").values_list("created_at", flat=True).first()
-    labels = Label.objects.using("worker").filter(weight__gt=0)
-    return (labels.filter(at__gt=last) if last else labels).count()
+    return (_labels().filter(at__gt=last) if last else _labels()).count()
+
+
+def _labels() -> QuerySet[Label]:
+    return Label.objects.using("worker").filter(weight__gt=0)
 
 
 def retrain_by_the_clock(now: datetime) -> TrainingRun | None:
-    """Ask for a training if any label is new; None where there is nothing to learn from."""
-    return runs.ask(by=None, trigger="schedule", now=now, using="worker") if new_labels() else None
+    """Ask for a training if any label is new; None where there is nothing to learn from.
+
+    Nor is one asked for that cannot but fail: with fewer labels in all than one kind of conversation needs.
+    """
+    if not new_labels() or _labels().count() < Rules.in_force("worker").least_labels:
+        return None
+    return runs.ask(by=None, trigger="schedule", now=now, using="worker")
 
 
 def retrain_after_labels(now: datetime) -> TrainingRun | None:

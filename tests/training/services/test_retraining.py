@@ -43,6 +43,10 @@ def test_by_the_clock_a_run_is_asked_for_only_when_a_label_is_new(quiet: None, d
     before = new_labels()
     label(desk, now - timedelta(minutes=1))
     assert new_labels() == before + 1
+    rules = Rules.objects.using("worker").create(pk=1, least_labels=10_000)
+    assert retrain_by_the_clock(now) is None, "it could not but fail"
+    rules.least_labels = 1
+    rules.save(using="worker")
     run = retrain_by_the_clock(now)
     assert run is not None
     assert (run.trigger, run.asked_by_id) == ("schedule", None)

@@ -34,7 +34,7 @@ from memory.services import turns
 from memory.services.flush import Used
 from memory.services.jobs import enqueue
 from memory.services.memories import withdraw_turns
-from memory.services.recalls import PreparedCue, prepare_cue, recall_for_turn
+from memory.services.recalls import PreparedCue, Reading, prepare_cue, read_for_turn, save_trace
 from memory.services.remember import TurnToRemember, remember_turn
 
 P = ParamSpec("P")
@@ -184,9 +184,9 @@ class DjangoTurn:
     def __init__(self, turn: Turn, agent: Agent, zone: Any, clock: Callable[[], datetime] = timezone.now) -> None:
         self.turn, self.agent, self.zone, self._clock = turn, agent, zone, clock
         self._prepared: PreparedCue | None = None
-        self._trace_id: UUID | None = None
+        self._reading: Reading | None = None
+        self._tracing: asyncio.Task[Any] | None = None
         self._timings: dict[str, float] = {}
-        self._recalled: list[RecalledMemory] = []
         self._action_at: datetime | None = None
 
     @classmethod
@@ -205,9 +205,12 @@ class DjangoTurn:
         self._prepared = await asyncio.to_thread(
             prepare_cue, self.turn, previous=previous, exclude_turns=shown, now=self._clock(), zone=self.zone
         )
-        self._recalled = await self._as_owner(self._recall)
+        self._reading = await self._as_owner(read_for_turn, self.turn, self._prepared)
+        # the model need not wait for the trace: it is written while the prompt is on its way
+        self._tracing = asyncio.create_task(self._as_owner(save_trace, self._reading), name=f"trace {self.turn.pk}")
+        self._timings |= self._reading.timings_ms
         past = [PastTurn(turn.observation, turn.action) for turn in history]
-        return Recalled(self._recalled, past, self._prepared.cue.asking)
+        return Recalled(self._memories_of(self._reading), past, self._prepared.cue.asking)
 
     async def save_progress(self, action: str) -> bool:
         return await self._as_owner(turns.checkpoint_turn, self.turn.pk, action=action, now=self._clock())
@@ -218,7 +221,10 @@ class DjangoTurn:
             TurnState(outcome.state), outcome.action, outcome.code, outcome.sentence, outcome.retryable
         )
         self._timings |= outcome.timings_ms
-        return await self._as_owner(turns.end_turn, self.turn.pk, ending, now=self._action_at, timings=self._timings)
+        ended = await self._as_owner(turns.end_turn, self.turn.pk, ending, now=self._action_at, timings=self._timings)
+        if self._tracing:  # what was said is safe; to remember it the trace must stand
+            await self._tracing
+        return ended
 
     async def remember(self, outcome: Outcome) -> None:
         await self._as_owner(self._remember, outcome)
@@ -229,17 +235,13 @@ class DjangoTurn:
         )
         return list(before.order_by("-ordinal")[:HISTORY_TURNS])[::-1]
 
-    def _recall(self) -> list[RecalledMemory]:
-        assert self._prepared is not None
-        recollection, trace = recall_for_turn(self.turn, self._prepared)
-        self._trace_id = trace.pk
-        self._timings |= trace.timings_ms
+    def _memories_of(self, reading: Reading) -> list[RecalledMemory]:
         return [
             RecalledMemory(
                 id=str(row.item.id), text=row.item.text, speaker=row.item.speaker, role=row.item.role.value,
                 at=row.item.at.astimezone(self.zone), weight=row.weight, group=row.group,
             )
-            for row in recollection.injected
+            for row in reading.recollection.injected
         ]  # fmt: skip
 
     def _remember(self, outcome: Outcome) -> None:
@@ -250,12 +252,13 @@ class DjangoTurn:
         self.turn.action = "" if outcome.state == "failed" else outcome.action
         self.turn.action_at = self._action_at
         vectors = self._prepared.piece_vectors if self._prepared else None
-        texts = tuple(memory.text for memory in self._recalled)
-        used = Used(self._trace_id, _ids(outcome.injected), _ids(outcome.cited)) if self._trace_id else None
-        ready = TurnToRemember(self.turn, vectors, texts, used)
+        words = self._reading.words if self._reading else ()
+        trace = self._reading.trace if self._reading else None
+        used = Used(trace, _ids(outcome.injected), _ids(outcome.cited)) if trace else None
+        ready = TurnToRemember(self.turn, vectors, words, used)
         remember_turn(self.turn.conversation.bank_id, ready, now=self._clock())
-        if self._trace_id:
-            self._score_archive_later(self._trace_id)
+        if trace:
+            self._score_archive_later(trace)
         if self.agent.rates_memories and self.agent.backend != Backend.QUOTE:
             enqueue(RATING, str(self.turn.pk), owner_id=self.turn.owner_id, run_after=self._clock() + RATING_PAUSE)
         self._timings["remember"] = round((timezone.now() - started).total_seconds() * 1000, 2)

@@ -12,7 +12,6 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
-from uuid import UUID
 
 import psycopg
 from django.db import connections
@@ -31,7 +30,7 @@ from memory.hot_banks import hot_banks
 from memory.models import Bank, Turn
 from memory.services.conversations import start_conversation
 from memory.services.flush import Used
-from memory.services.recalls import PreparedCue, prepare_cue, recall_for_turn
+from memory.services.recalls import Reading, prepare_cue, read_for_turn, save_trace
 from memory.services.remember import TurnToRemember, remember_turn
 from memory.services.turns import open_turn
 from memory.tenancy import acting_as
@@ -41,8 +40,8 @@ T = TypeVar("T")
 WARM_UP = 5
 HISTORY_TURNS = 6  # as the chat: the last turns stand in the prompt and are not recalled
 
-TOTALS = ("overhead", "commit", "with_encoder", "encoder")
-STAGES = ("encode", "prepare", "recall", "recall_commit", "remember", "remember_commit")
+TOTALS = ("overhead", "commit", "overhead_with_trace", "with_encoder", "encoder")
+STAGES = ("encode", "prepare", "recall", "recall_commit", "remember", "remember_commit", "trace")
 
 
 @dataclass(frozen=True)
@@ -57,10 +56,17 @@ class Taken:
     recall_commit: float  # of which: from the last statement to the connection's return
     remember: float
     remember_commit: float
+    trace: float  # saving what was recalled, with its commit: the chat does it while the model reads its prompt
 
     @property
     def overhead(self) -> float:
+        """What a person waits for."""
         return self.prepare + self.recall + self.remember
+
+    @property
+    def overhead_with_trace(self) -> float:
+        """All that is done."""
+        return self.overhead + self.trace
 
     @property
     def with_encoder(self) -> float:
@@ -132,9 +138,10 @@ class Chat:
         prepared = prepare_cue(turn, previous=previous, exclude_turns=shown, now=timezone.now())
         preparing = ms_since(started)
         encode, batches = self._stopwatch.read()
-        (texts, recall_id, injected), recall, recall_commit = self._as_owner(lambda: self._recall(turn, prepared))
+        reading, recall, recall_commit = self._as_owner(lambda: read_for_turn(turn, prepared))
+        _, trace, _ = self._as_owner(lambda: save_trace(reading))
         turn.action, turn.action_at = self._talk.reply(), timezone.now()
-        ready = TurnToRemember(turn, prepared.piece_vectors, texts, Used(recall_id, injected, injected[:1]))
+        ready = _ready(reading)
         _, remember, remember_commit = self._as_owner(lambda: remember_turn(bank_id, ready, now=timezone.now()))
         encode_more, more = self._stopwatch.read()
         self._past.append(turn)
@@ -145,6 +152,7 @@ class Chat:
         return Taken(
             commit=commit, encoder=alone, encode=encode + encode_more, prepare=preparing - encode, recall=recall,
             recall_commit=recall_commit, remember=remember - encode_more, remember_commit=remember_commit,
+            trace=trace,
         )  # fmt: skip
 
     def _open(self) -> Turn:
@@ -153,11 +161,6 @@ class Chat:
                 conversation_id=self._conversation.pk, text=self._talk.observation(), speaker=PERSON,
                 agent_speaker=AGENT, now=timezone.now(),
             )  # fmt: skip
-
-    def _recall(self, turn: Turn, prepared: PreparedCue) -> tuple[list[str], UUID, list[UUID]]:
-        recollection, trace = recall_for_turn(turn, prepared)
-        items = [row.item for row in recollection.injected]
-        return [item.text for item in items], trace.pk, [item.id for item in items]
 
     def _as_owner(self, work: Callable[[], T]) -> tuple[T, float, float]:
         """As `agents.threads.as_person` runs a piece of work: its result, the whole time, and that after the work."""
@@ -169,6 +172,12 @@ class Chat:
         finally:
             connections.close_all()
         return result, ms_since(started), ms_since(worked)
+
+
+def _ready(reading: Reading) -> TurnToRemember:
+    injected = [row.item.id for row in reading.recollection.injected]
+    used = Used(reading.trace, injected, injected[:1])
+    return TurnToRemember(reading.turn, reading.prepared.piece_vectors, reading.words, used)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -197,6 +206,7 @@ def measure(sizes: Sequence[int], *, turns: int, seed: int) -> list[Row]:
             started = time.perf_counter()
             bank = full_bank(owner.pk, size, seed)
             hot_banks.drop(bank.pk)
+            bring_statistics_up_to_date()
             filled_s = ms_since(started) / 1000
             with standing_in(stopwatch):
                 chat = Chat(bank, Talk(seed + 1), commit, stopwatch)
@@ -206,6 +216,12 @@ def measure(sizes: Sequence[int], *, turns: int, seed: int) -> list[Row]:
     finally:
         commit.close()
     return rows
+
+
+def bring_statistics_up_to_date() -> None:
+    """Tell PostgreSQL what the tables hold, as its own daemon does within a minute: a filling takes seconds."""
+    with connections["owner"].cursor() as cursor:
+        cursor.execute("ANALYZE")
 
 
 def rows_of(taken: Sequence[Taken], size: int) -> list[Row]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import regex
 
@@ -14,14 +14,15 @@ REPEATED = 0.9  # share of a sentence's terms that one recalled memory holds
 SHORTEST = 4  # sentences of fewer terms are left alone: too little to tell
 
 
-def without_recalled(reply: str, recalled: Sequence[str]) -> str:
-    """Take quotations and repetitions of `recalled` texts out of a reply; "" when nothing of its own is left.
+def without_recalled(reply: str, recalled: Sequence[Collection[str]]) -> str:
+    """Take quotations and repetitions of recalled texts, each given by its terms, out of a reply; "" when nothing of
+    its own is left.
 
     A reply into which nothing was recalled comes back as it is.
     """
     if not recalled:
         return reply
-    known = [set(terms(text)) for text in recalled]
+    known = [set(words) for words in recalled]
     kept = _without_quotations(reply.split("\n"))
     own = [part for part in _SENTENCE.split("\n".join(kept)) if part.strip() and not _repeats(part, known)]
     if not own:

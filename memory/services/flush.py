@@ -159,7 +159,7 @@ _PARTS: dict[str, str] = {
     "unindexed": "DELETE FROM memory_posting WHERE memory_id = ANY(%s::uuid[])",
     "postings": "INSERT INTO memory_posting (owner_id, bank_id, memory_id, term, tf) SELECT %s, %s, m.key::uuid, "
     "t.key, t.value::int FROM json_each(%s::json) m, json_each_text(m.value) t",
-    "remembered": "UPDATE memory_turn t SET remembered = true FROM unnest(%s::uuid[]) AS n(id) WHERE t.id = n.id",
+    "remembered": "UPDATE memory_turn SET remembered = true WHERE id = ANY(%s::uuid[])",
     "used": "UPDATE memory_recall SET injected = ARRAY(SELECT m FROM unnest(recalled) m WHERE m = ANY(%s::uuid[])), "
     "cited = ARRAY(SELECT m FROM unnest(recalled) m WHERE m = ANY(%s::uuid[])) WHERE id = %s",
     "bank": "UPDATE memory_bank SET last_seq = %s WHERE id = %s",

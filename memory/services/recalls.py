@@ -1,13 +1,13 @@
-"""Recall for a turn: read the bank, keep the trace."""
+"""Recall for a turn: read the bank, then keep the trace."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import numpy as np
 from django.db import connection, transaction
@@ -68,20 +68,49 @@ def prepare_cue(
     return PreparedCue(cue, with_previous, vectors[1:], _ms_since(started))
 
 
-def recall_for_turn(turn: Turn, prepared: PreparedCue) -> tuple[Recollection, Recall]:
-    """Read the turn's bank with the prepared cue and save the trace. One transaction, committed without waiting."""
+@dataclass(frozen=True)
+class Reading:
+    """A bank read for a turn, not yet traced: `save_trace` writes it down."""
+
+    turn: Turn
+    bank: Bank
+    prepared: PreparedCue
+    recollection: Recollection
+    seq: int  # the bank was read as it stood after this event
+    words: list[list[str]]  # the terms of each injected memory's text
+    timings_ms: dict[str, float]
+    trace: UUID = field(default_factory=uuid4)  # the id that its trace will have
+
+
+def read_for_turn(turn: Turn, prepared: PreparedCue) -> Reading:
+    """Read the turn's bank with the prepared cue; writes nothing. Raises `BankMissing`."""
     started = time.perf_counter()
     bank = bank_of_conversation(turn.conversation_id)
     if bank is None:
         raise BankMissing("There is no such memory bank.")
+    recollection, seq = read_bank(bank, prepared.cue)
+    words = _words_of(bank, recollection)
+    timings = {"encode": round(prepared.encode_ms, 2), "recall": round(_ms_since(started), 2)}
+    return Reading(turn, bank, prepared, recollection, seq, words, timings)
+
+
+def save_trace(reading: Reading) -> Recall:
+    """Write down what was recalled: one transaction, committed without waiting for the disk.
+
+    Nothing that a reply needs depends on it, so the chat does this while the model reads its prompt; it must stand
+    before the turn is remembered.
+    """
+    trace = _trace(reading)
     with transaction.atomic(savepoint=False):
-        recollection, seq = read_bank(bank, prepared.cue)
-        trace = _trace(turn, bank, prepared, recollection)
-        trace.seq = seq
-        trace.timings_ms = {"encode": round(prepared.encode_ms, 2), "recall": round(_ms_since(started), 2)}
         # the ledger knows what was handed on; what merely ranked is in the trace
-        record_recall(trace, bank, recollection)
-    return recollection, trace
+        record_recall(trace, reading.bank, reading.recollection)
+    return trace
+
+
+def recall_for_turn(turn: Turn, prepared: PreparedCue) -> tuple[Recollection, Recall]:
+    """Read the turn's bank with the prepared cue and save the trace, one after the other."""
+    reading = read_for_turn(turn, prepared)
+    return reading.recollection, save_trace(reading)
 
 
 def read_bank(bank: Bank, cue: Cue) -> tuple[Recollection, int]:
@@ -155,19 +184,29 @@ def _archived_by_words(bank: Bank, weights: Mapping[str, float]) -> list[UUID]:
         return [row[0] for row in cursor.fetchall()]
 
 
-def _trace(turn: Turn, bank: Bank, prepared: PreparedCue, recollection: Recollection) -> Recall:
+def _trace(reading: Reading) -> Recall:
+    turn, cue, recollection = reading.turn, reading.prepared.cue, reading.recollection
     ids = [item.id for item in recollection.items]
     archived = [ids[row] for row in np.flatnonzero(recollection.archived)]
     handed_on = [ids[row] for row in recollection.chosen]
     return Recall(
-        owner_id=turn.owner_id, bank=bank, turn=turn, at=prepared.cue.at, adapter=recollection.adapter,
-        asking=prepared.cue.asking, with_previous=prepared.with_previous, bypassed=recollection.bypassed,
-        floor=recollection.floor, candidates=recollection.candidates, below_floor=recollection.below_floor,
-        over_budget=recollection.over_budget, highly=recollection.highly,
+        id=reading.trace, owner_id=turn.owner_id, bank=reading.bank, turn=turn, at=cue.at, seq=reading.seq,
+        adapter=recollection.adapter, asking=cue.asking, with_previous=reading.prepared.with_previous,
+        bypassed=recollection.bypassed, floor=recollection.floor, candidates=recollection.candidates,
+        below_floor=recollection.below_floor, over_budget=recollection.over_budget, highly=recollection.highly,
         normalisation={name: [round(x, 6) for x in pair] for name, pair in recollection.normalisation.items()},
         signals=list(recollection.names), numbers=packed(recollection), memories=ids, archived=archived,
         recalled=handed_on, injected=handed_on,  # unless the prompt had no room for it: `mark_used`
+        timings_ms=dict(reading.timings_ms),
     )  # fmt: skip
+
+
+def _words_of(bank: Bank, recollection: Recollection) -> list[list[str]]:
+    """The terms of what was injected, from the hot bank, which has them at hand for all that it holds."""
+    hot = hot_banks.open(bank)
+    injected = [recollection.items[row] for row in recollection.chosen]
+    with hot.lock:
+        return [hot.words(item.id) if hot.get(item.id) else terms(item.text) for item in injected]
 
 
 def _ms_since(started: float) -> float:

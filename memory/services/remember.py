@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -34,11 +34,12 @@ ENCODE_BATCH = 256
 
 @dataclass(frozen=True)
 class TurnToRemember:
-    """A turn with what is already at hand: vectors of the observation's pieces, texts that were recalled into it."""
+    """A turn with what is already at hand: vectors of the observation's pieces, and the terms of each text that was
+    recalled into it."""
 
     turn: Turn
     observation_vectors: Floats | None = None  # (pieces, E)
-    recalled: Sequence[str] = field(default=())
+    recalled: Sequence[Collection[str]] = field(default=())
     used: Used | None = None  # what became of the turn's recall
 
 

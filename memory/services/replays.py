@@ -10,6 +10,7 @@ from uuid import UUID, uuid5
 from memory import selectors
 from memory.adapters import adapter_of
 from memory.engine.hot import Loaded
+from memory.engine.lexical import terms
 from memory.engine.replay import Replayed, ReplayTurn, replay_turns
 from memory.engine.retention import policy_named
 from memory.engine.types import BankError, Budget, MemoryItem, NewSide, RecallLimits, Side
@@ -59,7 +60,7 @@ def replay_turns_of(turns: Sequence[Turn]) -> list[ReplayTurn]:
     stored = _stored(turns)
     texts = _recalled_texts(turns)
     sides = sides_told(
-        [TurnToRemember(turn, recalled=texts[turn.pk]) for turn in turns],
+        [TurnToRemember(turn, recalled=[terms(text) for text in texts[turn.pk]]) for turn in turns],
         {key: found.vector for key, found in stored.items()},
     )
     out: list[ReplayTurn] = []

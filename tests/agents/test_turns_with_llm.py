@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +21,9 @@ from memory.engine.bank import replay
 from memory.engine.hot import check
 from memory.engine.types import State
 from memory.hot_banks import hot_banks, read_events
-from memory.models import Bank, Job, Memory, MemorySource, Turn
+from memory.models import Bank, Job, Memory, MemorySource, Recall, Turn
+from memory.services.ledger import BankMissing
+from memory.services.recalls import Reading, save_trace
 from tests.scenes import begin, make_agent, make_person
 from tests.scripted_llm import Script, ScriptedLlm
 from tests.tabs import Tab, browser, session_of
@@ -107,6 +110,44 @@ async def test_a_reply_streams_and_the_prompt_holds_persona_history_and_message(
     assert "You are brief." in sent[0]["content"]
     assert [message["role"] for message in sent[1:]] == ["user", "assistant", "user"]
     assert sent[-1]["content"].endswith("Where does Vera live?")
+    await chat.agrees_with_its_ledger()
+
+
+async def test_the_model_is_asked_before_the_trace_stands_and_the_turn_is_remembered_after_it(
+    chat: Chat, llm: ScriptedLlm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A trace that waits for the model would wait for ever if the model waited for it."""
+    seen: list[tuple[int, int]] = []
+
+    def patient(reading: Reading) -> Recall:
+        deadline = time.monotonic() + 10
+        while not llm.chats and time.monotonic() < deadline:
+            time.sleep(0.005)
+        seen.append((len(llm.chats), Memory.objects.filter(turn=reading.turn).count()))
+        return save_trace(reading)
+
+    monkeypatch.setattr("agents.turns.save_trace", patient)
+    async with browser() as open_tab:
+        turn = await (await open_tab(chat.session, chat.conversation)).tell("My sister Vera lives in Lisbon.")
+    assert seen == [(1, 0)]
+    assert await chat.ask(lambda: Recall.objects.get(turn=turn["id"]).turn.remembered)
+    await chat.agrees_with_its_ledger()
+
+
+async def test_a_trace_that_cannot_be_written_keeps_the_reply_and_remembers_nothing(
+    chat: Chat, llm: ScriptedLlm, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(reading: Reading) -> Recall:
+        raise BankMissing("There is no such memory bank.")
+
+    monkeypatch.setattr("agents.turns.save_trace", broken)
+    llm.queue(Script(text="Noted."))
+    async with browser() as open_tab:
+        turn = await (await open_tab(chat.session, chat.conversation)).tell("My sister Vera lives in Lisbon.")
+    kept = await chat.turn(turn)
+    assert (kept.action, kept.remembered) == ("Noted.", False)
+    assert await chat.memories("observation") == []
+    assert "broke off" in caplog.text
     await chat.agrees_with_its_ledger()
 
 

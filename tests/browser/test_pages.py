@@ -28,7 +28,8 @@ RULES = {
 
 # A toast that still rises is half transparent, which axe takes for a weak contrast.
 ANIMATIONS_END = """() => Promise.allSettled(
-  document.getAnimations().filter((one) => one.effect.getComputedTiming().endTime !== Infinity).map((one) => one.finished))"""
+  document.getAnimations().filter((one) => one.effect.getComputedTiming().endTime !== Infinity)
+    .map((one) => one.finished))"""
 
 
 def faults(page: Page, scheme: str) -> list[str]:

@@ -1,8 +1,9 @@
 import pytest
 
+from memory.engine.lexical import terms
 from memory.engine.novel import without_recalled
 
-RECALLED = ["My sister Anna lives in Lisbon near the old harbour.", "The bike is red."]
+RECALLED = [terms(text) for text in ("My sister Anna lives in Lisbon near the old harbour.", "The bike is red.")]
 
 
 def test_a_reply_into_which_nothing_was_recalled_is_all_its_own() -> None:

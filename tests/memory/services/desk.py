@@ -62,7 +62,7 @@ class Desk:
 
     def remember(self, turn: Turn, recalled: tuple[str, ...] = ()) -> None:
         with self.acting():
-            remember_turn(self.bank_id, TurnToRemember(turn, recalled=recalled), now=_now())
+            remember_turn(self.bank_id, TurnToRemember(turn, recalled=[terms(text) for text in recalled]), now=_now())
 
     def ask(self, text: str, *, previous: Turn | None = None, exclude: frozenset[UUID] = frozenset()) -> Asked:
         """A turn that only recalls."""

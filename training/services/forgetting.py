@@ -14,6 +14,7 @@ from memory.services.erasures import erased_in, follows_erasures
 from memory.services.jobs import enqueue, handles
 from training.models import RunState, ShadowScore, TrainingRun
 from training.services import own_heads, snapshots
+from training.services.falling_back import fall_back_unless_learned_anew
 
 JOB = "training.forget"
 TRIGGER = "erasure"
@@ -51,6 +52,8 @@ def forget_in_training(key: str) -> None:
         stopped = _stop_runs_on(touched)
         if shared or stopped:
             _learn_shared_anew(shared)
+        for version in shared:
+            fall_back_unless_learned_anew(version, receipt.owner_id)
     receipt.looked = True
     receipt.save(update_fields=["learned", "looked"])
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from django.utils import timezone
+
 import training.tasks  # noqa: F401  (what jobs do, as a worker has it loaded)
 from memory.adapters import keep_adapter, shipped_adapter
 from memory.engine.adapter import Adapter
@@ -54,5 +56,7 @@ def work(most: int = 50) -> int:
 
 
 def _next() -> Job | None:
-    waiting = Job.objects.using("worker").filter(state=JobState.PENDING, kind__startswith="training.")
+    waiting = Job.objects.using("worker").filter(
+        state=JobState.PENDING, kind__startswith="training.", run_after__lte=timezone.now()
+    )
     return waiting.exclude(kind__in=["training.own_head", "training.run"]).order_by("run_after").first()

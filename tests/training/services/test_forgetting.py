@@ -14,17 +14,18 @@ import pytest
 from django.conf import settings
 
 from agora_web.accounts.models import User
-from memory.adapters import learned_for, shipped_adapter
-from memory.models import AdapterVersion, Bank, Conversation, Erasure, Memory
+from memory.adapters import learned_for, serving_adapter, shipped_adapter
+from memory.models import AdapterVersion, Bank, Conversation, Erasure, Job, Memory
 from memory.receipts import Receipt, receipts
 from memory.services import conversations, memories
+from memory.services.jobs import NotYet
 from memory.tenancy import acting_as
 from tests.memory.services.desk import Desk
 from tests.training.services.challengers import ended_run, stored, upside_down, work
 from tests.training.services.test_own_heads import PLACES, judge, questions
 from training.learner.dataset import Dataset
-from training.models import Label, RunState, Snapshot, TrainingRun
-from training.services import forgetting, labels, own_heads
+from training.models import Label, Promotion, RunState, Snapshot, TrainingRun
+from training.services import falling_back, forgetting, labels, own_heads
 from training.services.promotions import after_run
 
 NOW = datetime(2026, 5, 3, 9, tzinfo=UTC)
@@ -212,6 +213,52 @@ def test_what_serves_is_replaced_by_what_was_learned_anew_if_nobody_loses(told: 
         assert Bank.objects.get(pk=told.bank_id).adapter == "run-4"
     (receipt,) = receipts_of(told)
     assert [(one.version, one.instead, one.serves) for one in receipt.learned] == [("run-1", "run-4", False)]
+
+
+@pytest.mark.parametrize("ending", [RunState.FAILED, RunState.CANCELLED, RunState.DONE])
+def test_what_serves_gives_way_to_what_never_saw_it_where_nothing_was_learned_anew(
+    told: Desk, operator: User, ending: str
+) -> None:
+    from training.services.promotions import promote
+
+    snapshot, before = frozen(ids(told)), ended_run(stored(upside_down("run-0")))
+    learned = ended_run(stored(upside_down("run-1")), snapshot_id=snapshot.pk, champion="run-0")
+    AdapterVersion.objects.filter(version="run-1").update(parent_id="run-0")
+    with acting_as(operator.pk):
+        promote(learned, by=operator.pk, reason="a test", now=NOW)
+    work()
+    erased(told, ids(told)[0])
+    work()
+    job = Job.objects.using("worker").get(kind=falling_back.JOB)
+    assert (job.key, job.state) == ("run-1", "pending")
+    with pytest.raises(NotYet):
+        falling_back.fall_back("run-1")  # its run from nothing is still to come
+
+    run = TrainingRun.objects.using("worker").filter(state=RunState.PENDING)
+    long_ago = NOW - timedelta(hours=1)
+    run.update(state=ending, finished_at=long_ago, report=before.report if ending == RunState.DONE else {})
+    with acting_as(told.person.pk):  # as the job's owner, who is no operator
+        falling_back.fall_back("run-1")
+    work()
+    assert serving_adapter().version == "run-0"
+    with told.acting():
+        assert Bank.objects.get(pk=told.bank_id).adapter == "run-0"
+    made = Promotion.objects.using("worker").order_by("-at").first()
+    assert made is not None
+    assert (made.adapter_id, made.automatic, made.by_id) == ("run-0", True, None)
+    assert "erased" in made.reason
+    with acting_as(told.person.pk):
+        falling_back.fall_back("run-1")  # delivered twice
+    assert Promotion.objects.using("worker").count() == 2
+
+
+def test_a_line_that_saw_it_from_its_beginning_gives_way_to_what_ships(told: Desk) -> None:
+    for version, parent in (("run-1", None), ("run-2", "run-1")):
+        stored(upside_down(version))
+        AdapterVersion.objects.filter(version=version).update(
+            parent_id=parent, manifest={"kind": "shared", "erased": True}
+        )
+    assert falling_back.untainted("run-2") == shipped_adapter().version
 
 
 def test_a_job_delivered_twice_cuts_and_asks_once(told: Desk) -> None:

@@ -212,6 +212,7 @@ CELERY_BEAT_SCHEDULE = {
     "re-scoring": {"task": "training.rescore_banks", "schedule": "*/5 * * * *"},
     "regret report": {"task": "training.look_back_at_regrets", "schedule": "15 4 * * *"},
     "summaries": {"task": "memory.summaries", "schedule": "30 4 * * *", "enabled": False},
+    "summaries of milestones": {"task": "memory.milestones", "schedule": "0 5 * * 0", "enabled": False},
     "outdated memories": {"task": "memory.check", "schedule": "45 4 * * *"},
 }
 

@@ -32,6 +32,11 @@ def sum_up() -> None:
     summaries.ask_for_all(timezone.now())
 
 
+@shared_task(name="memory.milestones")  # type: ignore[untyped-decorator]
+def sum_up_milestones() -> None:
+    summaries.ask_for_all(timezone.now(), summaries.Grain.MILESTONE)
+
+
 @shared_task(name="memory.check")  # type: ignore[untyped-decorator]
 def check() -> None:
     doubts.ask_for_all(timezone.now())

@@ -1,4 +1,5 @@
-"""Summaries of old stretches: what has left a bank of one session comes back as one short memory, under the budget.
+"""Summaries of old stretches: what has left a bank of one session, or of the sessions up to a milestone, comes back as
+one short memory, under the budget.
 
 A summary stands for its parts as a merged memory does (docs/decisions/0008, 0016): it goes when one of them goes, and
 the next run makes another without it.
@@ -6,13 +7,16 @@ the next run makes another without it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from enum import StrEnum
 from itertools import groupby
 from uuid import UUID
 
 import numpy as np
-from django.db.models import Count
+from django.db.models import Count, Max
 from django.utils import timezone
 
 from memory.engine.bank import BankEvent, Kind
@@ -23,42 +27,62 @@ from memory.engine.statistics import STEP
 from memory.engine.summaries import KIND, LEAST, Summary, can_sum_up, new_item, new_side, summary_of
 from memory.engine.types import Floats, MemoryItem, NewSide, State
 from memory.hot_banks import memory_item
-from memory.models import Memory
+from memory.models import Memory, Turn
 from memory.services.evictions import leave_for_room
 from memory.services.jobs import enqueue, handles
 from memory.services.ledger import LedgerWriter, writing
 from memory.tenancy import acting_as
 
-JOB = "memory.summarise"
+JOB, MILESTONE_JOB = "memory.summarise", "memory.summarise_milestones"
 OLD = timedelta(days=1)  # since the last word of a session, before it is summed up
 MOST = 20  # summaries of one bank a time
 REASONS = ("budget", "threshold")  # why a part left: nobody took it back
+SESSIONS = 5  # from one milestone to the next where no turn has an outcome that says so
+Stretch = tuple[UUID, int]  # a conversation, and which of its stretches
 
 
-def ask_for_all(now: datetime) -> int:
-    """Give each bank from which enough of an old session has left its job. Found as the sweeping role."""
+class Grain(StrEnum):
+    """How much one summary stands for."""
+
+    SESSION = "session"
+    MILESTONE = "milestone"  # all sessions up to a turn with an outcome; without outcomes, five
+
+
+JOBS = {Grain.SESSION: JOB, Grain.MILESTONE: MILESTONE_JOB}
+
+
+def ask_for_all(now: datetime, grain: Grain = Grain.SESSION) -> int:
+    """Give each bank from which enough of an old session, or conversation, has left its job. Found as the sweeping
+    role."""
     left = Memory.objects.using("worker").filter(
         state=State.ARCHIVED, archive_reason__in=REASONS, kind="side", at__lt=now - OLD
     )
-    found = left.values("bank", "owner", "place_conversation", "session").annotate(n=Count("pk")).filter(n__gte=LEAST)
+    within = ["place_conversation", "session"] if grain is Grain.SESSION else ["place_conversation"]
+    found = left.values("bank", "owner", *within).annotate(n=Count("pk")).filter(n__gte=LEAST)
     banks = {(row["bank"], row["owner"]) for row in found}
     for bank, owner in banks:
         with acting_as(owner):
-            enqueue(JOB, str(bank), owner_id=owner)
+            enqueue(JOBS[grain], str(bank), owner_id=owner)
     return len(banks)
 
 
 @handles(JOB)
 def summarise_bank(key: str) -> None:
-    """Sum up what has left one bank, as its owner."""
+    """Sum up what has left one bank of each session, as its owner."""
     summarise(UUID(key), now=timezone.now())
 
 
-def summarise(bank_id: UUID, *, now: datetime) -> list[UUID]:
+@handles(MILESTONE_JOB)
+def summarise_milestones(key: str) -> None:
+    """Sum up what has left one bank of the sessions up to each milestone, as its owner."""
+    summarise(UUID(key), now=timezone.now(), grain=Grain.MILESTONE)
+
+
+def summarise(bank_id: UUID, *, now: datetime, grain: Grain = Grain.SESSION) -> list[UUID]:
     """Write a summary for each old stretch that has none, if the policy would keep it; returns the new memories."""
     with writing(bank_id) as writer:
         planned: list[tuple[Summary, NewSide, MemoryItem]] = []
-        for stretch, vectors in _stretches(writer, now):
+        for stretch, vectors in _stretches(writer, now, grain):
             summary = summary_of(stretch, vectors)
             if summary is not None and len(planned) < MOST:
                 place = {item.id: row for row, item in enumerate(stretch)}
@@ -73,21 +97,47 @@ def summarise(bank_id: UUID, *, now: datetime) -> list[UUID]:
         return [item.id for _, _, item in planned if item.id in kept]
 
 
-def _stretches(writer: LedgerWriter, now: datetime) -> list[tuple[list[MemoryItem], Floats]]:
-    """What has left of each session that is over and not in any summary yet, in order, with its vectors."""
+def _stretches(writer: LedgerWriter, now: datetime, grain: Grain) -> list[tuple[list[MemoryItem], Floats]]:
+    """What has left of each stretch that is over and not in any summary yet, in order, with its vectors."""
     marks = writer.hot.state.marks
     rows = Memory.objects.filter(
         bank=writer.bank.pk, state=State.ARCHIVED, archive_reason__in=REASONS, kind="side", conversation__isnull=False,
         conversation__forgotten_until=None,
     ).order_by("place_conversation", "session", "position", "piece")  # fmt: skip
     out: list[tuple[list[MemoryItem], Floats]] = []
-    for _session, told in groupby(rows, key=lambda row: (row.place_conversation, row.session)):
+    stretch_of = _by_session if grain is Grain.SESSION else _by_milestone(writer.bank.pk)
+    for stretch, told in groupby(rows, key=stretch_of):
+        if stretch is None:
+            continue
         free = [row for row in told if marks[row.pk].into is None]
         pairs = [(memory_item(row), np.asarray(row.vector, dtype=np.float32)) for row in free]
         pairs = [(item, vector) for item, vector in pairs if can_sum_up(item)]
         if len(pairs) >= LEAST and max(item.at for item, _ in pairs) < now - OLD:
             out.append(([item for item, _ in pairs], np.array([vector for _, vector in pairs])))
     return out
+
+
+def _by_session(row: Memory) -> Stretch | None:
+    return row.place_conversation, row.session
+
+
+def _by_milestone(bank: UUID) -> Callable[[Memory], Stretch | None]:
+    """Which stretch a memory belongs to: the sessions after one milestone up to and with that of the next; None while
+    the next is still to come."""
+    turns = Turn.objects.filter(conversation__bank=bank, replaced_at=None)
+    ends: dict[UUID, list[int]] = defaultdict(list)
+    for conversation, session in turns.exclude(outcome=None).order_by("session").values_list("conversation", "session"):
+        if ends[conversation][-1:] != [session]:
+            ends[conversation].append(session)
+    for conversation, last in turns.values_list("conversation").annotate(last=Max("session")):
+        if conversation not in ends:
+            ends[conversation] = list(range(SESSIONS - 1, last, SESSIONS))
+
+    def stretch(row: Memory) -> Stretch | None:
+        number = bisect_left(ends[row.place_conversation], row.session)
+        return (row.place_conversation, number) if number < len(ends[row.place_conversation]) else None
+
+    return stretch
 
 
 def _plan(writer: LedgerWriter, summary: Summary, side: NewSide, item: MemoryItem, now: datetime) -> WritingPlan:

@@ -61,7 +61,12 @@ SCHEDULED: dict[str, Scheduled] = {
         ),
         Scheduled(
             "memory.summaries", _("Summaries"),
-            _("Makes one short memory of each old stretch that left a bank, in its own sentences, with its sources."),
+            _("Makes one short memory of each old session that left a bank, in its own sentences, with its sources."),
+            moves=_("A summary takes its place in the bank; what then ranks lowest leaves for the archive."),
+        ),
+        Scheduled(
+            "memory.milestones", _("Summaries of milestones"),
+            _("The same for all sessions up to a turn whose outcome is known, or for five where no outcome is."),
             moves=_("A summary takes its place in the bank; what then ranks lowest leaves for the archive."),
         ),
         Scheduled(

@@ -9,12 +9,12 @@ import pytest
 
 from agora_web.accounts.models import User
 from memory.engine.types import State
-from memory.models import Job, Memory, MemorySource
+from memory.models import Job, Memory, MemorySource, Turn
 from memory.services import memories
 from memory.services.banks import BankConfiguration, configure_bank
 from memory.services.conversations import erase_conversation, forget_conversation
 from memory.services.jobs import run_job
-from memory.services.summaries import JOB, ask_for_all, summarise
+from memory.services.summaries import JOB, MILESTONE_JOB, SESSIONS, Grain, ask_for_all, summarise
 from tests.memory.services.desk import Desk
 
 TALK = [
@@ -178,3 +178,65 @@ def test_each_bank_with_an_old_stretch_gets_its_job_and_a_worker_does_it_as_the_
 
 def jobs(desk: Desk) -> list[Job]:
     return list(Job.objects.using("worker").filter(kind=JOB, key=str(desk.bank_id)))
+
+
+# --- milestones -----------------------------------------------------------------------------------------------------
+
+
+def spread_over_sessions(desk: Desk, outcome_in: int | None) -> None:
+    """What was told of Vera becomes one session a turn; one of them may end with an outcome."""
+    with desk.acting():
+        vera = Turn.objects.filter(observation__in=TALK).order_by("ordinal")
+        for session, turn in enumerate(vera):
+            Turn.objects.filter(pk=turn.pk).update(
+                session=session, outcome={"reward": 1} if session == outcome_in else None
+            )
+            Memory.objects.filter(turn=turn.pk).update(session=session)
+        Turn.objects.exclude(pk__in=vera.values("pk")).update(session=len(TALK))
+
+
+def sessions_of(desk: Desk, memory: UUID) -> set[int]:
+    with desk.acting():
+        return set(Memory.objects.filter(pk__in=parts_of(desk, memory)).values_list("session", flat=True))
+
+
+def sum_up_milestones(desk: Desk) -> list[UUID]:
+    with desk.acting():
+        return summarise(desk.bank_id, now=now(), grain=Grain.MILESTONE)
+
+
+def test_sessions_up_to_an_outcome_are_summed_up_as_one(desk: Desk) -> None:
+    spread_over_sessions(desk, outcome_in=4)
+    wide(desk)
+    assert sum_up(desk) == [], "no session alone has enough to sum up"
+    (made,) = sum_up_milestones(desk)
+    assert len(sessions_of(desk, made)) > 1
+    assert max(sessions_of(desk, made)) <= 4
+    assert sum_up_milestones(desk) == []
+
+
+def test_without_an_outcome_five_sessions_are_a_milestone_once_the_next_has_begun(desk: Desk) -> None:
+    spread_over_sessions(desk, outcome_in=None)
+    wide(desk)
+    (made,) = sum_up_milestones(desk)
+    assert len(sessions_of(desk, made)) > 1
+    assert max(sessions_of(desk, made)) < SESSIONS
+
+
+def test_what_follows_the_last_outcome_waits_for_the_next(desk: Desk) -> None:
+    spread_over_sessions(desk, outcome_in=0)
+    wide(desk)
+    assert sum_up_milestones(desk) == []
+
+
+def test_a_bank_is_given_one_job_for_its_milestones(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    spread_over_sessions(desk, outcome_in=4)
+    assert ask_for_all(now()) == 0
+    assert ask_for_all(now(), Grain.MILESTONE) == ask_for_all(now(), Grain.MILESTONE) == 1
+    with desk.acting():
+        job = Job.objects.get(kind=MILESTONE_JOB)
+    wide(desk)
+    monkeypatch.setattr("memory.services.summaries.timezone.now", now)
+    assert run_job(job.pk)
+    with desk.acting():
+        assert Memory.objects.filter(kind="summary").count() == 1

@@ -52,7 +52,7 @@ def choose_turns(now: datetime) -> int:
     )  # fmt: skip
     known = set(asked.values_list("key", flat=True))
     free = sorted({(turn, owner) for turn, owner in done.values_list("pk", "owner") if str(turn) not in known}, key=str)
-    chosen = random.sample(free, min(left, len(free)))
+    chosen = random.Random(now.isoformat()).sample(free, min(left, len(free)))
     for turn, owner in chosen:
         with acting_as(owner):
             enqueue(JOB, str(turn), owner_id=owner)

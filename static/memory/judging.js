@@ -8,6 +8,7 @@ const WORDS = ["useful", "outdated", "wrong"];
 const MOST = 500; // that the server answers for at once
 const known = new Map(); // memory: word, or null
 const listeners = new Set();
+const sending = new Map(); // memory: the promise of what is on its way to the server
 let asked = new Set();
 
 function note(id, word) {
@@ -36,7 +37,14 @@ async function fetchWords() {
   }
 }
 
-export async function judge(id, word, recall) {
+/** One after the other for each memory, so that the last press is the one that holds. */
+export function judge(id, word, recall) {
+  const turn = (sending.get(id) ?? Promise.resolve()).then(() => press(id, word, recall));
+  sending.set(id, turn);
+  return turn;
+}
+
+async function press(id, word, recall) {
   const before = known.get(id) ?? null;
   const path = `/api/labels/memories/${id}/`;
   note(id, before === word ? null : word);

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.chat_screen import scrolls_sideways
 from tests.browser.conftest import NARROW, WIDE, Opens, Person
@@ -35,6 +35,7 @@ def test_a_word_on_a_memory_is_seen_again_after_a_reload_and_a_second_press_take
     page.keyboard.press("Enter")
     expect(wrong).to_have_attribute("aria-pressed", "true")
     expect(useful).to_have_attribute("aria-pressed", "false")
+    expect(page.locator(".toast")).to_have_count(2)  # both have arrived
 
     page.reload()
     expect(wrong).to_have_attribute("aria-pressed", "true")
@@ -46,6 +47,29 @@ def test_a_word_on_a_memory_is_seen_again_after_a_reload_and_a_second_press_take
     wrong.click()
     expect(wrong).to_have_attribute("aria-pressed", "false")
     page.get_by_role("button", name="Undo").click()
+    expect(wrong).to_have_attribute("aria-pressed", "true")
+
+
+def test_of_two_words_pressed_at_once_the_last_one_holds_whatever_the_network_does(page: Page, person: Person) -> None:
+    agent = fill_a_bank(person)
+    open_memories(page, agent)
+    row = page.locator("li.memory-row", has_text=SAID[0]).first
+    held: list[Route] = []
+
+    def slow(route: Route) -> None:
+        if held:
+            route.continue_()
+        else:
+            held.append(route)
+
+    page.route("**/api/labels/memories/*/", slow)
+    useful, wrong = (row.get_by_role("button", name=name, exact=True) for name in ("Useful", "Wrong"))
+    useful.click()
+    wrong.click()
+    page.wait_for_timeout(400)  # what overtakes the first does so now
+    held[0].continue_()
+    expect(page.locator(".toast")).to_have_count(2)
+    page.reload()
     expect(wrong).to_have_attribute("aria-pressed", "true")
 
 

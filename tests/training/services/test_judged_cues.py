@@ -14,10 +14,12 @@ from memory.engine.signals import NAMES
 from memory.models import Conversation, Recall
 from memory.services import conversations, memories
 from memory.services.recalls import mode_of_trace
+from memory.tenancy import acting_as
 from memory.traces import signals_in
 from tests.memory.services.desk import Asked, Desk
 from tests.training.services.challengers import work
 from tests.training.services.test_thumbs import replied
+from training import selectors
 from training.learner.cues import Cues
 from training.learner.recall_examples import MODES
 from training.models import About, Label, Snapshot, Source
@@ -145,6 +147,24 @@ def test_a_cue_is_of_the_mode_by_whose_weights_it_was_read(desk: Desk, now: date
     with desk.acting():
         found = [mode_of_trace(Recall.objects.get(pk=one.trace.pk)) for one in (asked, told, follow)]
     assert found == ["unread", "telling", "asking"], "a short cue is read with the words that it took along"
+
+
+def test_staff_read_how_many_judgements_there_are_and_nobody_else_does(
+    desk: Desk, asked: Asked, operator: User, stranger: User, now: datetime
+) -> None:
+    def counted(person: User) -> int:
+        with acting_as(person.pk):
+            return selectors.readiness()[-1].have
+
+    before = counted(operator)
+    label(desk, asked, WORDS[0], 1.0)
+    label(desk, asked, WORDS[0], 1.0, Source.THUMB)
+    label(desk, asked, WORDS[1], 0.0)
+    desk.tell("The boiler is blue", "")
+    label(desk, asked, "The boiler is blue", 1.0, Source.REGRET)  # of which the trace has no numbers
+    assert counted(operator) == before + 2
+    assert counted(operator) == cues(now).judgements("asking")
+    assert (counted(desk.person), counted(stranger)) == (0, 0)
 
 
 def test_an_erased_memory_leaves_the_frozen_cues(desk: Desk, asked: Asked, now: datetime) -> None:

@@ -1,8 +1,9 @@
 """How well a head ranks what was judged within its cue, and how much of the attention it gives to what fitted.
 
-A row of value v counts v times as one that fits and 1 - v times as one that does not. Rows that stood in the prompt
-and of which nothing was said are weak witnesses against: they could have been called fitting. Rows that nobody was
-shown are no witnesses at all; they rank below only because the head that served put them there.
+A row of value v counts v times as one that fits and 1 - v times as one that does not. Rows of which nothing was said
+are weak witnesses against: those that stood in the prompt could have been called fitting. Those that nobody was shown
+say least; most of them do not fit, but they rank below only because the head that served put them there, so that every
+other head looks worse by them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from training.learner.cues import Cues
 from training.learner.dataset import Doubles, Flags, Whole
 from training.learner.ranking import MOST_GROUPS, Beside, draws
 
+UNSEEN = 0.03  # the same of one that was not shown (docs/lab-log.md, "What fits a cue")
 UNSAID = 0.1  # of a judgement: what silence says against a memory that was shown beside one called fitting
 
 
@@ -39,12 +41,13 @@ class RankedCues:
 
     @property
     def paired(self) -> bool:
-        """Whether anything was called fitting beside something that was not."""
-        return bool(self.pair.sum() > 0)
+        """Whether anything was called fitting beside something shown that was not."""
+        witness = self.cues.shown | self.cues.judged
+        return bool(self.pair[witness[self.second]].sum() > 0)
 
     def now(self) -> tuple[float, float]:
         """The share of pairs in the right order by champion and challenger, over all conversations; 0.5 without any."""
-        if not self.paired:
+        if not self.pairs_of.sum():
             return 0.5, 0.5
         before, after = (float(right.sum() / self.pairs_of.sum()) for right in self.right_of)
         return before, after
@@ -82,7 +85,7 @@ def _pairs(cues: Cues) -> tuple[Whole, Whole, Doubles]:
     """Rows that fit, rows of the same cue that do not, and how much each of these pairs counts for: a cue counts as
     much as what was said of it, however many pairs that makes."""
     high = cues.weight * cues.value
-    low = cues.weight * (1 - cues.value) + UNSAID * (cues.shown & ~cues.judged)
+    low = cues.weight * (1 - cues.value) + np.where(cues.shown, UNSAID, UNSEEN) * ~cues.judged
     first: list[Whole] = []
     second: list[Whole] = []
     weight: list[Doubles] = []

@@ -13,7 +13,7 @@ from memory.engine.signals import NAMES
 from tests.training.learner.made_up_cues import SIGNAL, cues_by, shuffled, together
 from tests.training.learner.test_run_training import judged
 from training.learner.cue_likelihood import Prior, attention, loss, most_probable, offsets
-from training.learner.cue_ranking import UNSAID, RankedCues
+from training.learner.cue_ranking import UNSAID, UNSEEN, RankedCues
 from training.learner.cue_training import RECALL, split_cues
 from training.learner.cues import Cues, nothing
 from training.learner.dataset import Dataset
@@ -230,8 +230,9 @@ def test_ranking_counts_pairs_within_a_cue_and_silence_weakly() -> None:
     )  # fmt: skip
     champion, challenger = np.array([2.0, 3.0, 1.0, 9.0]), np.array([3.0, 2.0, 3.0, 9.0])
     ranked = RankedCues(told, champion, challenger, (1.0, 1.0))
-    # above the one judged not to fit (1), beside the one of which nothing was said (.1); the unseen one is no witness
-    wanted = (UNSAID / (1 + UNSAID), (1 + UNSAID / 2) / (1 + UNSAID))
+    # one is judged not to fit (1), of one nothing was said (.1), one was not shown and leads by far (.03)
+    whole = 1 + UNSAID + UNSEEN
+    wanted = (UNSAID / whole, (1 + UNSAID / 2) / whole)
     assert ranked.now() == pytest.approx(wanted)
     mean = ranked.attended(1)
     assert mean.champion == pytest.approx(float(np.exp(2) / np.exp(champion).sum()))

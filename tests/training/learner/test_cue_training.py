@@ -182,6 +182,19 @@ def test_what_costs_too_much_on_the_public_cues_is_not_taken_and_what_still_lose
     assert guard.kind == "asking"
 
 
+def test_a_challenger_takes_temperature_and_floor_along_and_the_floor_is_guarded() -> None:
+    told = cues_by(1, judged=12)
+    told = replace(told, fit=np.where(told.value > 0.5, 0.6, 0.38).astype(np.float32))
+    outcome = run(told)
+    assert outcome.challenger is not None
+    assert CHAMPION.floor.threshold < outcome.challenger.floor.threshold <= 0.382
+    assert outcome.challenger.recall.temperature == outcome.calibration.temperature
+    (guard,) = [one for one in outcome.evaluation.guards if one.name == "floor"]
+    assert (guard.kind, guard.champion, guard.challenger, guard.ok) == (RECALL, 1.0, 1.0, True)
+    chance = run(shuffled(told, 1))
+    assert chance.calibration.floor == CHAMPION.floor
+
+
 # --- the likelihood -------------------------------------------------------------------------------------------------
 
 

@@ -11,19 +11,20 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
 
 from bench.adapt import read_banks
-from bench.recall import Asked, figures
+from bench.recall import Asked, ranks
 from bench.streams import VECTORS
 from bench.table import Row, mean_of
 from memory.engine import attention
 from memory.engine.adapter import Adapter
 from memory.engine.encoder import Encoder, SentenceEncoder
-from memory.engine.types import Floats, RecallLimits, Recollection
+from memory.engine.types import RecallLimits, Recollection
 from training.learner.banks import FilledBank, cue_terms
 from training.learner.cues import Cues
 from training.learner.dataset import Dataset
@@ -37,7 +38,7 @@ from training.learner.vectors import DiskCachedEncoder
 TOKENS = 800  # that a recall hands on
 A_CONVERSATION = 5  # questions that count as one conversation: a set has few, a run wants ten
 CONFIDENCE = 0.95
-DEPTH = "mean@10"
+DEPTH = 10
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class Question:
     sides_of: Sequence[Sequence[int]]
     found: Recollection
     fitting: npt.NDArray[np.bool_]  # of its rows
+    champion: float  # share of evidence among its first ten
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -94,7 +96,8 @@ def questions_of(bank: FilledBank, adapter: Adapter, encoder: Encoder) -> list[Q
                 sides_of[place[memory]].append(side)
         found = attention.recall(example.cue, candidates, adapter, RecallLimits(TOKENS))
         fitting = np.array([example.target[place[item.id]] > 0 for item in found.items], dtype=bool)
-        out.append(Question(example, bank, sides_of, found, fitting))
+        before = among_first(example, bank, sides_of, adapter)
+        out.append(Question(example, bank, sides_of, found, fitting, before))
     return out
 
 
@@ -153,13 +156,16 @@ def measure(
         challenger = outcome.challenger if outcome is not None and outcome.challenger is not None else adapter
         promoted += better
         tested = [one for one in asked if one.example.group not in seen]
-        before, after = (found_by(tested, one) for one in (adapter, challenger))
+        before = [one.champion for one in tested]
+        after = before if challenger is adapter else [
+            among_first(one.example, one.bank, one.sides_of, challenger) for one in tested
+        ]  # fmt: skip
         values["champion"] += before
         values["challenger"] += after
         values["served"] += after if better else before
         groups += [one.example.group for one in tested]
     about = {"data": data, "size": size, "category": "shuffled" if control else "all", "level": "turn"}
-    rows = [mean_of(DEPTH, of, groups, method=method, unit="cues", **about) for method, of in values.items()]
+    rows = [mean_of(f"mean@{DEPTH}", of, groups, method=method, unit="cues", **about) for method, of in values.items()]
     for method in ("challenger", "served"):
         gain = [after - before for before, after in zip(values["champion"], values[method], strict=True)]
         rows.append(mean_of("gain", gain, groups, method=method, unit="cues", **about))
@@ -178,13 +184,11 @@ def learned(cues: Cues, adapter: Adapter, seed: int) -> Outcome | None:
         return None
 
 
-def found_by(asked: Sequence[Question], adapter: Adapter) -> list[float]:
-    """Each question's share of evidence among the first ten."""
-    out: list[float] = []
-    for one in asked:
-        scores: dict[str, Floats] = {"": logits_of(one.example, adapter.recall)}
-        out.append(figures(Asked(one.example, one.bank, one.sides_of, scores), "")["turn", DEPTH])
-    return out
+def among_first(example: RecallExample, bank: FilledBank, sides_of: Sequence[Sequence[int]], adapter: Adapter) -> float:
+    """The share of a question's evidence among the first ten sides that the adapter ranks."""
+    at, _order = ranks(Asked(example, bank, sides_of, {"": logits_of(example, adapter.recall)}), "", lambda side: side)
+    number_of = {side.id: number for number, side in enumerate(bank.stream.sides)}
+    return float(np.mean([at.get(number_of[side], inf) <= DEPTH for side in sorted(example.question.evidence)]))
 
 
 def shown(rows: Sequence[Row]) -> list[str]:

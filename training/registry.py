@@ -48,8 +48,8 @@ class Version:
         """How many judgements it learned from, of importance and of what fitted a cue."""
         found = self.row.manifest.get("labels") or 0
         of_fit = self.row.manifest.get("relevance") or {}
-        whole = sum(found.values()) if isinstance(found, dict) else found
-        return whole + sum(of_fit.get(mode, 0) for mode in MODES)
+        whole: int = sum(found.values()) if isinstance(found, dict) else found
+        return whole + sum(int(of_fit.get(mode, 0)) for mode in MODES)
 
     @property
     def metrics(self) -> list[dict[str, Any]]:

@@ -25,6 +25,7 @@ BENCHES = {
     "adapt": "how far a few labels take an agent from the shipped prior towards a head trained on all of them",
     "selflearn": "how far hindsight alone, without any label, takes an agent from the shipped prior",
     "queue": "whether labels in the order of the labelling queue teach more than as many random ones",
+    "relevance": "what judgements of recalled memories teach recall, on conversations it did not learn from",
     "control": "whether a training run finds a challenger better when its labels are shuffled (it must not)",
     "training": "what a training run costs, from frozen judgements to a challenger beside the champion",
     "counterfactual": "whether a reply gets less likely to the demo model without the memory that it rests on",

@@ -74,6 +74,11 @@ def signals_in(trace: Trace, names: Sequence[str]) -> Floats:
     return out
 
 
+def fits_in(trace: Trace) -> Floats:
+    """The stored absolute fit of each of a trace's rows, (R,): what the floor was compared with."""
+    return _unpacked(trace)[:, 2].copy()
+
+
 def forget_rows(trace: Trace, memories: Collection[UUID]) -> None:
     """Take the rows of `memories` out of a trace (in place; not saved)."""
     kept = [i for i, memory in enumerate(trace.memories) if memory not in memories]

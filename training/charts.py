@@ -9,16 +9,19 @@ from typing import Any
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from training.services.sentences import KIND_NAMES
+from training.services.sentences import NAMES
 
 METRICS: Mapping[str, Promise] = {
     "ranking": _("pairs in the right order"),
     "kept": _("needed memories among the best fifth"),
     "pairs": _("comparisons in the right order"),
+    "fitting": _("fitting memories ahead of others"),
+    "attended": _("mean weight on what fitted"),
 }
 GUARDS: Mapping[str, Promise] = {
     "own": _("held-out conversations"),
     "public": _("public conversations"),
+    "floor": _("what fitted and passes the floor"),
 }
 
 
@@ -66,7 +69,7 @@ def report_rows(report: Mapping[str, Any]) -> dict[str, Any]:
     """The report's tables: metrics and guards with names that people read."""
     metrics = [
         MetricRow(
-            str(METRICS.get(one["of"], one["of"])), str(KIND_NAMES.get(one["kind"], one["kind"])),
+            str(METRICS.get(one["of"], one["of"])), str(NAMES.get(one["kind"], one["kind"])),
             one["champion"], one["challenger"], one["low"], one["high"], one["n"],
         )
         for one in sorted(report.get("metrics", {}).values(), key=_place)
@@ -74,13 +77,22 @@ def report_rows(report: Mapping[str, Any]) -> dict[str, Any]:
     ]  # fmt: skip
     guards = [
         GuardRow(
-            str(GUARDS.get(one["of"], one["of"])), str(KIND_NAMES.get(one["kind"], one["kind"])),
+            str(GUARDS.get(one["of"], one["of"])), str(NAMES.get(one["kind"], one["kind"])),
             one["champion"], one["challenger"], one["lost"], one["most"], one["ok"],
         )
         for one in report.get("guards", [])
         if None not in (one["champion"], one["challenger"])
     ]  # fmt: skip
     kinds = [
-        {**one, "name": str(KIND_NAMES.get(kind, kind))} for kind, one in report.get("by_kind", {}).items()
+        {**one, "name": str(NAMES.get(kind, kind))} for kind, one in report.get("by_kind", {}).items()
     ]  # fmt: skip
-    return {**report, "metric_rows": metrics, "guard_rows": guards, "kind_rows": kinds}
+    recall = report.get("recall") or {}
+    modes = [{**one, "name": str(NAMES.get(mode, mode))} for mode, one in recall.get("by_mode", {}).items()]
+    return {
+        **report,
+        "mode_rows": modes,
+        "calibration": recall.get("calibration"),
+        "metric_rows": metrics,
+        "guard_rows": guards,
+        "kind_rows": kinds,
+    }

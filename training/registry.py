@@ -15,6 +15,7 @@ from django.db.models.functions import Length
 from memory.adapters import available_adapters, name_in_row, serving_adapter, shipped_adapter
 from memory.engine.adapter_file import MANIFEST, SHIPPED, WEIGHTS
 from memory.models import AdapterVersion, Job, JobState
+from training.learner.recall_examples import MODES
 from training.models import BankStep, Promotion, PromotionMode, RunState, StepState, TrainingRun
 from training.services import promotions, rescoring
 
@@ -44,9 +45,11 @@ class Version:
 
     @property
     def labels(self) -> int:
-        """How many judgements it learned from."""
+        """How many judgements it learned from, of importance and of what fitted a cue."""
         found = self.row.manifest.get("labels") or 0
-        return sum(found.values()) if isinstance(found, dict) else found
+        of_fit = self.row.manifest.get("relevance") or {}
+        whole: int = sum(found.values()) if isinstance(found, dict) else found
+        return whole + sum(int(of_fit.get(mode, 0)) for mode in MODES)
 
     @property
     def metrics(self) -> list[dict[str, Any]]:

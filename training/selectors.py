@@ -20,16 +20,18 @@ from memory.engine.types import Role
 from memory.models import Job, JobState
 from memory.selectors import instant
 from memory.services.turns import NotFound
+from training.learner.cue_training import RECALL
+from training.learner.shared_head import LEAST_CUES
 from training.models import Rules, RunState, TrainingRun
 from training.services.runs import job_of
-from training.services.sentences import KIND_NAMES
+from training.services.sentences import KIND_NAMES, NAMES
 
 SHOWN = 50
 
 
 @dataclass(frozen=True)
 class KindReady:
-    """How far one kind of conversation is on its way to being learned."""
+    """How far one kind of conversation, or recall, is on its way to being learned."""
 
     name: str
     have: int
@@ -42,7 +44,7 @@ class KindReady:
 
 
 def readiness() -> list[KindReady]:
-    """Judgements of each kind of conversation against what a run needs.
+    """Judgements of each kind of conversation, and of what fits a cue, against what a run needs.
 
     They are everybody's, so the database counts them by a function that answers staff alone, with numbers.
     """
@@ -53,7 +55,19 @@ def readiness() -> list[KindReady]:
             written = {Role(role): count for role, count in json.loads(roles).items()}
             have[kind_by(_share_of(written), kind)] += judgements
     least = Rules.in_force().least_labels
-    return [KindReady(str(KIND_NAMES[kind]), have[kind], least) for kind in KINDS]
+    kinds = [KindReady(str(KIND_NAMES[kind]), have[kind], least) for kind in KINDS]
+    return [*kinds, KindReady(str(NAMES[RECALL]), _judged_cues(), LEAST_CUES)]
+
+
+def _judged_cues() -> int:
+    """Judgements of what fits a cue: of cues that ask or of those that tell, whichever are more.
+
+    A run learns from each alone. Cues that the encoder cannot read have weights of their own too, but only their words
+    tell them apart, which the database does not weigh.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT max(judgements) FROM agora_judged_cues()")
+        return cursor.fetchone()[0] or 0
 
 
 def _share_of(written: Mapping[Role, int]) -> Callable[[Role], float]:
@@ -111,7 +125,7 @@ def stage_name(stage: str) -> str:
         "": _("waits for the training worker"),
         "snapshot": _("freezes the labels"),
         "heads": _("learns the agents’ own heads"),
-        "train": _("learns the shared head"),
+        "train": _("learns the shared heads"),
         "evaluate": _("measures champion and challenger"),
         "report": _("writes the report"),
     }.get(stage, stage)

@@ -20,6 +20,7 @@ from memory.engine.encoder import embedded_text
 from memory.engine.features import is_asking
 from memory.engine.hot import HotBank, Loaded
 from memory.engine.lexical import terms
+from memory.engine.signals import reads_like_english
 from memory.engine.text import split_side
 from memory.engine.types import Cue, Floats, RecallLimits, Recollection, State
 from memory.hot_banks import hot_banks, loaded
@@ -132,15 +133,8 @@ def regretted_by(trace: Recall) -> list[dict[str, Any]]:
     the floor counts.
     """
     bank, turn = trace.bank, trace.turn
-    previous = None
-    if trace.with_previous:
-        previous = (
-            Turn.objects.filter(conversation=turn.conversation_id, replaced_at=None, ordinal__lt=turn.ordinal)
-            .order_by("-ordinal")
-            .first()
-        )
     zone = turn.owner.zone
-    cue = prepare_cue(turn, previous=previous, exclude_turns=frozenset(), now=trace.at, zone=zone).cue
+    cue = prepare_cue(turn, previous=_previous_of(trace), exclude_turns=frozenset(), now=trace.at, zone=zone).cue
     hot = hot_banks.open(bank)
     words = list(dict.fromkeys(terms(cue.text)))[:CUE_TERMS]
     adapter = adapter_of(bank)
@@ -152,6 +146,25 @@ def regretted_by(trace: Recall) -> list[dict[str, Any]]:
         for row in found.rows
         if row.injected and row.state is State.ARCHIVED and row.group != "below"
     ]
+
+
+def mode_of_trace(trace: Recall) -> str:
+    """Which of the recall head's weights read the trace's cue: "asking", "telling" or "unread"."""
+    previous = _previous_of(trace)
+    words = trace.turn.observation if previous is None else f"{previous.observation}\n{trace.turn.observation}"
+    if not reads_like_english(words):
+        return "unread"
+    return "asking" if trace.asking else "telling"
+
+
+def _previous_of(trace: Recall) -> Turn | None:
+    """The turn whose words the cue took along."""
+    if not trace.with_previous:
+        return None
+    before = Turn.objects.filter(
+        conversation=trace.turn.conversation_id, replaced_at=None, ordinal__lt=trace.turn.ordinal
+    )  # fmt: skip
+    return before.order_by("-ordinal").first()
 
 
 def archive_candidates(bank: Bank, hot: HotBank, cue: Cue, words: Sequence[str]) -> list[Loaded]:

@@ -29,7 +29,7 @@ def test_labels_are_trained_on_watched_live_and_reported(
     picture(page, "training-empty")
     assert agora.python("tests.flows.make_judged", person.email, **LIGHT)["labels"] == 80
     page.reload()
-    expect(page.locator(".readiness")).to_contain_text("80 of 40 judgements")
+    expect(page.locator(".readiness")).to_contain_text("80 judgements, enough (40)")
     expect(page.locator(".notice.warning")).to_have_count(0)
     frames: list[str] = []
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -79,18 +80,29 @@ class Dataset:
 
     def packed(self) -> tuple[bytes, str]:
         """A numpy archive of the rows, the same bytes each time, and its sha256."""
-        file = io.BytesIO()
-        np.savez(file, **{field.name: getattr(self, field.name) for field in fields(self)})
-        data = file.getvalue()
-        return data, hashlib.sha256(data).hexdigest()
+        return archive({field.name: getattr(self, field.name) for field in fields(self)})
+
+
+def archive(arrays: Mapping[str, Any]) -> tuple[bytes, str]:
+    """A numpy archive, the same bytes each time, and its sha256."""
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    data = file.getvalue()
+    return data, hashlib.sha256(data).hexdigest()
+
+
+def opened(data: bytes, digest: str) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of an archive. Raises `DatasetUnreadable` when they are not what was frozen."""
+    if hashlib.sha256(data).hexdigest() != digest:
+        raise DatasetUnreadable("The snapshot does not agree with its digest.")
+    with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+        return {name: arrays[name] for name in arrays.files}
 
 
 def unpacked(data: bytes, digest: str) -> Dataset:
     """The dataset of those bytes. Raises `DatasetUnreadable` when they are not what was frozen."""
-    if hashlib.sha256(data).hexdigest() != digest:
-        raise DatasetUnreadable("The snapshot does not agree with its digest.")
-    with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-        return Dataset(**{field.name: arrays[field.name] for field in fields(Dataset)})
+    arrays = opened(data, digest)
+    return Dataset(**{field.name: arrays[field.name] for field in fields(Dataset)})
 
 
 def conversations(data: Dataset) -> Whole:

@@ -1,4 +1,4 @@
-"""Champion and challenger side by side: on conversations that were held out, and on the public slice.
+"""Champion and challenger side by side: on conversations that were held out, and on the public slice; recall joins in.
 
 The confidence that the challenger is better is the lesser of two that know nothing of each other: one from
 conversations that were left out in turn while learning, one from those that were held out altogether. So a challenger
@@ -13,28 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from memory.engine.importance import KINDS, ImportanceHead
+from training.learner.cue_evaluation import CuesBeside
 from training.learner.dataset import Dataset, Doubles
+from training.learner.guards import Guard, guard
 from training.learner.public_slice import Slice
-from training.learner.ranking import Beside, Ranked
+from training.learner.ranking import CHANCE, Beside, Ranked
 from training.learner.shared_head import Learned, Split, logits
-
-CHANCE = 0.5
-
-
-@dataclass(frozen=True)
-class Guard:
-    """A figure that must not fall by more than the rules allow."""
-
-    name: str  # a code: "public" or "own"
-    kind: str
-    champion: float
-    challenger: float
-    ok: bool
-
-    @property
-    def lost(self) -> float:
-        """By how much the challenger is behind, 0 if it is not."""
-        return max(0.0, self.champion - self.challenger)
 
 
 @dataclass(frozen=True)
@@ -54,12 +38,13 @@ class Evaluation:
     by_kind: Mapping[str, KindBeside]
     guards: Sequence[Guard]
     better: float  # confidence, 0..1
-    moved: bool  # whether any kind has other weights than the champion's
+    moved: bool  # whether any kind or mode has other weights than the champion's
+    recall: CuesBeside
 
     @property
     def guarded(self) -> bool:
         """Whether a guard stands against it."""
-        return not all(guard.ok for guard in self.guards)
+        return not all(one.ok for one in self.guards)
 
     def verdict(self, confidence: float) -> str:
         """A code: "better", "not better", or "guarded"."""
@@ -69,9 +54,13 @@ class Evaluation:
 
 
 def evaluate(
-    data: Dataset, parts: Split, champion: ImportanceHead, learned: Learned, public: Slice, most_lost: float, seed: int
-) -> Evaluation:
-    """Measure both heads; kinds that were not learned have the champion's weights and appear in the guards alone."""
+    data: Dataset, parts: Split, champion: ImportanceHead, learned: Learned, public: Slice, most_lost: float,
+    seed: int, recall: CuesBeside,
+) -> Evaluation:  # fmt: skip
+    """Measure both heads; kinds that were not learned have the champion's weights and appear in the guards alone.
+
+    What was found of `recall` joins in: its modes count like kinds, and its guards hold like the others.
+    """
     by_kind: dict[str, KindBeside] = {}
     guards: list[Guard] = []
     confidence: list[float] = []
@@ -83,8 +72,7 @@ def evaluate(
         before, after = weights_of(champion, one.kind), weights_of(learned.head, one.kind)
         found = _beside(part, logits(part, before), logits(part, after), seed)
         by_kind[one.kind] = found
-        behind = found.ranking.champion - found.ranking.challenger
-        guards.append(Guard("own", one.kind, found.ranking.champion, found.ranking.challenger, behind <= most_lost))
+        guards.append(guard("own", one.kind, found.ranking.champion, found.ranking.challenger, most_lost))
         if one.moved:
             # a challenger that ranks no better than chance has learned nothing, however bad the champion is
             outer = found.ranking.better if found.ranking.challenger_low > CHANCE else 0.0
@@ -93,11 +81,13 @@ def evaluate(
         before, after = weights_of(champion, kind), weights_of(learned.head, kind)
         if public.streams.get(kind):
             was, now = public.ranking(kind, before), public.ranking(kind, after)
-            guards.append(Guard("public", kind, was, now, was - now <= most_lost))
-    # With several kinds the surest one decides, corrected for there being several (Bonferroni); the guards see to the
-    # others.
+            guards.append(guard("public", kind, was, now, most_lost))
+    guards += recall.guards
+    confidence += recall.confidence
+    # With several kinds and modes the surest one decides, corrected for there being several (Bonferroni); the guards
+    # see to the others.
     surest = max(0.0, 1.0 - len(confidence) * (1.0 - max(confidence))) if confidence else 0.0
-    return Evaluation(by_kind, tuple(guards), surest, bool(confidence))
+    return Evaluation(by_kind, tuple(guards), surest, bool(confidence), recall)
 
 
 def _beside(part: Dataset, before: Doubles, after: Doubles, seed: int) -> KindBeside:

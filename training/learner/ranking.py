@@ -14,6 +14,7 @@ import numpy as np
 from training.learner.dataset import Dataset, Doubles, Whole
 
 DRAWS = 2000
+CHANCE = 0.5  # of pairs that are ranked by a coin
 KEPT = 0.2  # of the judged sides
 MOST_GROUPS = 400  # beyond so many, conversations are drawn in bundles
 

@@ -25,6 +25,7 @@ LOOSE = 0.1  # of that, in directions that do not matter on the public slice
 FOLDS = 5
 HELD_OUT = 0.3  # of a kind's conversations
 LEAST_CONVERSATIONS = 10  # of a kind: fewer say nothing of the next one
+LEAST_CUES = 40
 FAR = 50.0  # a standardised feature whose weight is larger than that has run away
 
 Told = Callable[[str, float], None]  # a curve's name and its next value
@@ -36,6 +37,7 @@ class HowToLearn:
 
     seed: int = 1
     least: int = 100  # judgements of a kind
+    least_cues: int = LEAST_CUES  # judgements of the fit of memories to cues of one mode
     most_lost: float = 0.02
     from_scratch: bool = False
 

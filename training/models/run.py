@@ -17,7 +17,8 @@ from memory.models import AdapterVersion
 class Snapshot(models.Model):
     """The labels of one moment as numbers, frozen: what a run learns from, and can learn from again.
 
-    `rows` is a numpy archive; its array `memory` says whose each row is: those of an erased memory can be cut out.
+    `rows` is a numpy archive that says of each row whose it is, and of each cue which turn asked it: what is of an
+    erased memory or turn can be cut out.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -25,6 +26,7 @@ class Snapshot(models.Model):
     rows = models.BinaryField()
     about: models.JSONField[dict[str, Any]] = models.JSONField(default=dict)  # counts by source and kind, data window
     memories = models.JSONField(default=list)  # ids, to find what an erasure touches without reading `rows`
+    turns = models.JSONField(default=list)  # ids of the turns whose cues are in `rows`, for the same reason
     erased = models.PositiveIntegerField(default=0)  # rows cut out since
     at = models.DateTimeField(default=timezone.now)
 

@@ -41,19 +41,18 @@ def forget_in_training(key: str) -> None:
     if receipt is None or receipt.looked:
         return
     gone = erased_in(receipt)
-    if gone:
-        _forget_shadows(receipt, gone)
-        touched = snapshots.cut_out(gone)
-        shared = _shared_that_learned(touched)
-        own = _own_that_learned(receipt.bank_id, gone)
-        receipt.learned = sorted({*receipt.learned, *shared, *own})
-        if own:
-            _learn_own_anew(receipt.bank_id, own)
-        stopped = _stop_runs_on(touched)
-        if shared or stopped:
-            _learn_shared_anew(shared)
-        for version in shared:
-            fall_back_unless_learned_anew(version, receipt.owner_id)
+    _forget_shadows(receipt, gone)
+    touched = snapshots.cut_out(gone)  # a conversation may go and leave its memories: its turns' cues go all the same
+    shared = _shared_that_learned(touched)
+    own = _own_that_learned(receipt.bank_id, gone) if gone else set()
+    receipt.learned = sorted({*receipt.learned, *shared, *own})
+    if own:
+        _learn_own_anew(receipt.bank_id, own)
+    stopped = _stop_runs_on(touched)
+    if shared or stopped:
+        _learn_shared_anew(shared)
+    for version in shared:
+        fall_back_unless_learned_anew(version, receipt.owner_id)
     receipt.looked = True
     receipt.save(update_fields=["learned", "looked"])
 

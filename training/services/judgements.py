@@ -1,4 +1,4 @@
-"""What is known of each memory's importance when its labels disagree: one value, and how much it counts for.
+"""What is known of a memory's importance, or of its fit to a cue, when its labels disagree: one value, and its weight.
 
 The rule (docs/decisions/0015): people outrank machines. Where somebody judged the memory itself, the mean by weight of
 people's labels counts and all others are left aside. Elsewhere all others count, together never more than one person's
@@ -7,9 +7,9 @@ judgement, and one kind of source never more than the heaviest label it gave: te
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from memory.models import Bank
@@ -17,6 +17,8 @@ from training.models import About, Label, Source
 
 # Said of the memory itself, by somebody who had its words in view. A thumb is a person's too, but of the reply.
 BY_PEOPLE = frozenset({Source.QUEUE.value, Source.ACTION.value, Source.KEPT.value})
+T = TypeVar("T", bound=Hashable)
+
 MOST_BY_OTHERS = 1.0  # full judgements: what all others may weigh together
 
 
@@ -65,13 +67,13 @@ class _Sums:
     others: dict[str, _Sum] = field(default_factory=dict)
 
 
-def settled(labels: Iterable[tuple[UUID, str, float, float]]) -> dict[UUID, tuple[float, float]]:
-    """The rule itself, from (memory, source, value, weight) of labels about importance, weights above 0."""
-    found: dict[UUID, _Sums] = {}
-    for memory, source, value, weight in labels:
-        sums = found.setdefault(memory, _Sums())
+def settled(labels: Iterable[tuple[T, str, float, float]]) -> dict[T, tuple[float, float]]:
+    """The rule itself, from (what is judged, source, value, weight) of labels, weights above 0."""
+    found: dict[T, _Sums] = {}
+    for judged_one, source, value, weight in labels:
+        sums = found.setdefault(judged_one, _Sums())
         (sums.people if source in BY_PEOPLE else sums.others.setdefault(source, _Sum())).add(value, weight)
-    return {memory: _of_people(sums.people) or _of_others(sums.others) for memory, sums in found.items()}
+    return {one: _of_people(sums.people) or _of_others(sums.others) for one, sums in found.items()}
 
 
 def _of_people(people: _Sum) -> tuple[float, float] | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from memory.engine.adapter import Adapter
+from training.learner.cue_calibration import LEAST
 from training.learner.evaluate import Evaluation
 from training.learner.ranking import Beside
 from training.learner.training import Outcome
@@ -11,8 +13,8 @@ from training.models import Rules, TrainingRun
 from training.services.sentences import outcome_sentence
 
 
-def report_of(outcome: Outcome, rules: Rules) -> dict[str, Any]:
-    """Champion beside challenger: metrics with intervals of the difference, guards, by kind, the verdict."""
+def report_of(outcome: Outcome, champion: Adapter, rules: Rules) -> dict[str, Any]:
+    """Champion beside challenger: metrics with intervals of the difference, guards, by kind, recall, the verdict."""
     found = outcome.evaluation
     verdict = found.verdict(rules.confidence)
     return {
@@ -35,6 +37,7 @@ def report_of(outcome: Outcome, rules: Rules) -> dict[str, Any]:
             }
             for one in outcome.learned.kinds
         },
+        "recall": _recall(outcome, champion),
         "missing": dict(outcome.missing),
         "verdict": verdict,
         "sentence": outcome_sentence(found, verdict, rules.confidence),
@@ -47,7 +50,37 @@ def _metrics(found: Evaluation) -> dict[str, dict[str, Any]]:
         for name, beside in (("ranking", of.ranking), ("kept", of.kept), ("pairs", of.pairs)):
             if beside is not None:
                 out[f"{name}:{kind}"] = {**_beside(beside), "kind": kind, "of": name}
+    for mode, of_mode in found.recall.by_mode.items():
+        for name, beside in (("fitting", of_mode.ranking), ("attended", of_mode.attended)):
+            out[f"{name}:{mode}"] = {**_beside(beside), "kind": mode, "of": name}
     return out
+
+
+def _recall(outcome: Outcome, champion: Adapter) -> dict[str, Any]:
+    """What was learned of recall, and where temperature and floor stand; {} where nothing could be learned."""
+    if not outcome.recalled.modes:
+        return {}
+    by_mode = outcome.evaluation.recall.by_mode
+    return {
+        "by_mode": {
+            one.mode: {
+                "labels": one.labels, "strength": one.strength, "moved": one.moved, "left_out": round(one.better, 4),
+                "held_out_conversations": by_mode[one.mode].conversations,
+                "better": round(by_mode[one.mode].ranking.better, 4),
+            }
+            for one in outcome.recalled.modes
+        },
+        "calibration": _calibration(outcome, champion),
+    }  # fmt: skip
+
+
+def _calibration(outcome: Outcome, champion: Adapter) -> dict[str, Any]:
+    found = outcome.calibration
+    return {
+        "enough": found.enough, "fitting": found.fitting, "unfitting": found.unfitting, "need": LEAST,
+        "temperature": {"champion": champion.recall.temperature, "challenger": found.temperature},
+        "floor": {"champion": champion.floor.threshold, "challenger": found.floor.threshold},
+    }  # fmt: skip
 
 
 def _beside(beside: Beside) -> dict[str, Any]:
@@ -73,7 +106,10 @@ def manifest_of(run: TrainingRun, report: dict[str, Any], outcome: Outcome) -> d
         "window": run.snapshot.about["window"],
         "labels": run.snapshot.about["judgements"],
         "sources": run.snapshot.about["sources"],
+        "relevance": run.snapshot.about["relevance"],
         "learned": [one.kind for one in outcome.learned.kinds if one.moved],
+        "recall": [one.mode for one in outcome.recalled.modes if one.moved],
+        "calibration": report["recall"].get("calibration", {}),
         "seed": run.seed,
         "from_scratch": run.from_scratch,
         "metrics": report["metrics"],

@@ -6,7 +6,8 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
-from training.models import Label, Rules, TrainingRun
+from training.learner.shared_head import LEAST_CUES
+from training.models import About, Label, Rules, TrainingRun
 from training.services import runs
 
 
@@ -23,11 +24,17 @@ def _labels() -> QuerySet[Label]:
 def retrain_by_the_clock(now: datetime) -> TrainingRun | None:
     """Ask for a training if any label is new; None where there is nothing to learn from.
 
-    Nor is one asked for that cannot but fail: with fewer labels in all than one kind of conversation needs.
+    Nor is one asked for that cannot but fail: with fewer labels in all than one kind of conversation needs, and fewer
+    of what fits a cue than recall needs.
     """
-    if not new_labels() or _labels().count() < Rules.in_force("worker").least_labels:
+    if not new_labels() or not _enough():
         return None
     return runs.ask(by=None, trigger="schedule", now=now, using="worker")
+
+
+def _enough() -> bool:
+    of_fit = _labels().filter(about=About.RELEVANCE).count()
+    return _labels().count() - of_fit >= Rules.in_force("worker").least_labels or of_fit >= LEAST_CUES
 
 
 def retrain_after_labels(now: datetime) -> TrainingRun | None:

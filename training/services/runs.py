@@ -189,20 +189,23 @@ class _Carrying:
         if run.snapshot is None:
             run.snapshot = snapshots.freeze(champion, now=timezone.now(), alive=self._step)
             run.save(using="worker", update_fields=["snapshot"])
-        data = snapshots.dataset_of(run.snapshot)
+        frozen = snapshots.frozen_by(run.snapshot)
         self._at("heads")
         learn_where_new(now=timezone.now(), alive=self._step)
         self._at("train")
         outcome = train(
-            data, champion, how=self._how(), told=self._told, step=self._step, evaluating=lambda: self._at("evaluate")
-        )
+            frozen.judgements, champion, how=self._how(), cues=frozen.cues, told=self._told, step=self._step,
+            evaluating=lambda: self._at("evaluate"),
+        )  # fmt: skip
         self._at("report")
         self._store(champion, outcome)
         self._beat(1.0)
 
     def _how(self) -> HowToLearn:
         told = Rules.in_force("worker")
-        return HowToLearn(self.run.seed, told.least_labels, told.most_lost, self.run.from_scratch)
+        return HowToLearn(
+            self.run.seed, told.least_labels, most_lost=told.most_lost, from_scratch=self.run.from_scratch
+        )
 
     def _at(self, stage: str) -> None:
         self.stage = stage
@@ -232,7 +235,7 @@ class _Carrying:
         """Challenger and report in one transaction: there is never one without the other."""
         run, told = self.run, Rules.in_force("worker")
         assert run.snapshot is not None
-        report = report_of(outcome, told)
+        report = report_of(outcome, champion, told)
         with transaction.atomic(using="worker"):
             version = None
             if outcome.challenger is not None:

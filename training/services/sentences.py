@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from training.learner import failures
+from training.learner.cue_training import RECALL
 from training.learner.dataset import DatasetUnreadable
 from training.learner.evaluate import Evaluation
 
@@ -20,10 +21,21 @@ KIND_NAMES: Mapping[str, Promise] = {
 }
 
 
+MODE_NAMES: Mapping[str, Promise] = {
+    "asking": gettext_lazy("cues that ask"),
+    "telling": gettext_lazy("cues that tell"),
+    "unread": gettext_lazy("cues in a script that the encoder cannot read"),
+}
+# Whatever a report speaks of: kinds of conversation, modes of cues, and recall as a whole.
+NAMES: Mapping[str, Promise] = {
+    **KIND_NAMES, **MODE_NAMES, RECALL: gettext_lazy("which memories fit a cue"),
+}  # fmt: skip
+
+
 def missing_sentence(missing: Mapping[str, int]) -> str:
     """How many judgements each kind lacks."""
     parts = [
-        ngettext("%(n)d of %(kind)s", "%(n)d of %(kind)s", n) % {"n": n, "kind": KIND_NAMES[kind]}
+        ngettext("%(n)d of %(kind)s", "%(n)d of %(kind)s", n) % {"n": n, "kind": NAMES[kind]}
         for kind, n in sorted(missing.items(), key=lambda one: one[1])
     ]
     return _("Too few judgements to learn from. Missing are: %(parts)s; one kind is enough.") % {
@@ -44,7 +56,7 @@ def failure_sentence(error: BaseException) -> str:
         case failures.ClassMissing():
             which = _("high") if error.high else _("low")
             return _("All judgements of %(kind)s are %(which)s: judge some the other way too.") % {
-                "kind": KIND_NAMES[error.kind], "which": which,
+                "kind": NAMES[error.kind], "which": which,
             }  # fmt: skip
         case failures.NotANumber():
             return _("The snapshot holds a value that is no number. Nothing was trained; ask for a new run.")
@@ -68,7 +80,7 @@ def outcome_sentence(found: Evaluation, verdict: str, confidence: float) -> str:
     if verdict == "better":
         return _("The challenger ranks held-out conversations better, with a confidence of %(sure)s.") % values
     if verdict == "guarded":
-        names = [str(KIND_NAMES[guard.kind]) for guard in found.guards if not guard.ok]
+        names = [str(NAMES[guard.kind]) for guard in found.guards if not guard.ok]
         return _(
             "The challenger ranks held-out conversations better (%(sure)s), but loses too much on %(kinds)s."
         ) % {**values, "kinds": _(", ").join(dict.fromkeys(names))}  # fmt: skip

@@ -6,20 +6,24 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 import numpy as np
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 
 from memory.engine.adapter import Adapter
 from memory.engine.bank import replay
 from memory.engine.importance import KINDS, kind_of
 from memory.engine.types import Floats
 from memory.hot_banks import read_events
-from memory.models import Bank, Memory
+from memory.models import Bank, Memory, Turn
 from memory.tenancy import acting_as
-from training.learner.dataset import Dataset, unpacked
+from training.learner.dataset import Dataset
+from training.learner.frozen import Frozen, frozen_in
+from training.learner.recall_examples import MODES
 from training.models import About, Label, Snapshot
+from training.services.judged_cues import CueRows
 from training.services.judgements import judged
 from training.services.own_heads import standardised
 
@@ -69,11 +73,9 @@ class _Rows:
 
 
 def freeze(champion: Adapter, *, now: datetime, alive: Callable[[float], None] = lambda share: None) -> Snapshot:
-    """Freeze every label of importance as the champion sees the labelled memories; `alive` is told the share done.
-
-    The same labels give the same bytes. Labels of relevance are not part of it.
-    """
-    rows = _Rows()
+    """Freeze every label of importance as the champion sees the labelled memories, and every judged cue with what its
+    trace kept; `alive` is told the share done. The same labels give the same bytes."""
+    rows, cues = _Rows(), CueRows()
     sources: Counter[str] = Counter()
     window: list[datetime] = []
     banks = list(_labelled_banks())
@@ -83,51 +85,73 @@ def freeze(champion: Adapter, *, now: datetime, alive: Callable[[float], None] =
             sources.update(labels.values_list("source", flat=True))
             window += labels.values_list("at", flat=True)
             _add_bank(rows, bank, champion, judgements(bank))
+            cues.add_bank(bank)
         alive((number + 1) / len(banks))
-    return _kept(rows.frozen(_width(champion)), sources, window, len(banks), now)
+    about = {"sources": dict(sorted(sources.items())), "banks": len(banks), "window": _ends(window + cues.window)}
+    about["conversations"] = len({*rows.conversations, *cues.conversations})
+    about["relevance"] = {"sources": dict(sorted(cues.sources.items()))}
+    return _kept(Frozen(rows.frozen(_width(champion)), cues.frozen()), about, now)
 
 
-def _kept(data: Dataset, sources: Counter[str], window: Sequence[datetime], banks: int, now: datetime) -> Snapshot:
-    packed, digest = data.packed()
-    about = {
-        "judgements": {kind: data.judgements(kind) for kind in KINDS},
-        "sources": dict(sorted(sources.items())),
-        "conversations": len(np.unique(data.group)),
-        "banks": banks,
-        "relevance": Label.objects.using("worker").filter(about=About.RELEVANCE).count(),  # not learned from
-        "window": [min(window).isoformat(), max(window).isoformat()] if window else [],
-    }
-    memories = [str(memory) for memory in data.memories()]
-    return Snapshot.objects.using("worker").create(digest=digest, rows=packed, about=about, memories=memories, at=now)
+def _ends(window: Sequence[datetime]) -> list[str]:
+    return [min(window).isoformat(), max(window).isoformat()] if window else []
+
+
+def _kept(frozen: Frozen, about: dict[str, Any], now: datetime) -> Snapshot:
+    packed, digest = frozen.packed()
+    about["judgements"] = {kind: frozen.judgements.judgements(kind) for kind in KINDS}
+    about["relevance"] |= {"cues": len(frozen.cues), **{mode: frozen.cues.judgements(mode) for mode in MODES}}
+    return Snapshot.objects.using("worker").create(
+        digest=digest, rows=packed, about=about, memories=_names(frozen.memories()), turns=_names(frozen.cues.turns()),
+        at=now,
+    )  # fmt: skip
+
+
+def _names(ids: Iterable[UUID]) -> list[str]:
+    return [str(one) for one in ids]
+
+
+def frozen_by(snapshot: Snapshot) -> Frozen:
+    """What a snapshot holds. Raises `DatasetUnreadable`."""
+    return frozen_in(bytes(snapshot.rows), snapshot.digest)
 
 
 def dataset_of(snapshot: Snapshot) -> Dataset:
-    """The rows of a snapshot. Raises `DatasetUnreadable`."""
-    return unpacked(bytes(snapshot.rows), snapshot.digest)
+    """The judgements of importance of a snapshot. Raises `DatasetUnreadable`."""
+    return frozen_by(snapshot).judgements
 
 
 def cut_out(memories: Sequence[UUID]) -> list[UUID]:
-    """Take the rows of erased memories out of every snapshot that has some; returns these snapshots' ids.
+    """Take the rows of erased memories, and the cues of turns that are gone, out of every snapshot that has some;
+    returns these snapshots' ids.
 
     What is left gets a digest of its own: a run that is learned again from it is another run.
     """
     touched: list[UUID] = []
-    holding = Snapshot.objects.using("worker").filter(memories__has_any_keys=[str(memory) for memory in memories])
-    for snapshot in holding.order_by("at").iterator(20):
-        before = dataset_of(snapshot)
-        data = before.without(memories)
-        rows, digest = data.packed()
+    turns = _turns_gone()
+    holding = Q(memories__has_any_keys=_names(memories)) | Q(turns__has_any_keys=_names(turns))
+    for snapshot in Snapshot.objects.using("worker").filter(holding).order_by("at").iterator(20):
+        before = frozen_by(snapshot)
+        left = before.without(memories, turns)
+        rows, digest = left.packed()
         Snapshot.objects.using("worker").filter(pk=snapshot.pk, digest=snapshot.digest).update(
-            rows=rows, digest=digest, memories=[str(memory) for memory in data.memories()],
-            erased=F("erased") + len(before) - len(data),
+            rows=rows, digest=digest, memories=_names(left.memories()), turns=_names(left.cues.turns()),
+            erased=F("erased") + before.size - left.size,
         )  # fmt: skip
         touched.append(snapshot.pk)
     return touched
 
 
+def _turns_gone() -> set[UUID]:
+    """Turns whose cues are frozen and that are no more: they went with their conversations."""
+    kept = Snapshot.objects.using("worker").exclude(turns=[]).values_list("turns", flat=True)
+    frozen = {UUID(turn) for turns in kept for turn in turns}
+    return frozen - set(Turn.objects.using("worker").filter(pk__in=frozen).values_list("pk", flat=True))
+
+
 def _labelled_banks() -> Iterable[Bank]:
-    """Banks with a label of importance, in a fixed order; found as the sweeping role."""
-    labels = Label.objects.using("worker").filter(about=About.IMPORTANCE, weight__gt=0)
+    """Banks with a label, in a fixed order; found as the sweeping role."""
+    labels = Label.objects.using("worker").filter(weight__gt=0)
     banks = Bank.objects.using("worker").filter(pk__in=labels.values("memory__bank")).select_related("space")
     return banks.order_by("pk")
 

@@ -44,7 +44,7 @@ def test_a_taste_is_learned_and_found_better_and_the_other_kinds_keep_their_weig
     assert np.corrcoef(learned["two_people"].weights, TASTE)[0, 1] > 0.8
     for kind in ("user_assistant", "tool_use"):
         assert learned[kind] is CHAMPION.importance.priors[kind]
-    assert outcome.missing == {"user_assistant": 100, "tool_use": 100}
+    assert outcome.missing == {"user_assistant": 100, "tool_use": 100, "recall": 40}
 
 
 def test_with_labels_shuffled_no_challenger_is_found_better_in_twenty_of_twenty_seeds() -> None:
@@ -112,7 +112,7 @@ def test_what_costs_too_much_on_the_public_slice_is_not_taken() -> None:
 def test_too_few_labels_are_counted_by_kind() -> None:
     with pytest.raises(TooFewLabels) as raised:
         train(judged(1, conversations=3), CHAMPION, how=HowToLearn(), public=NOWHERE)
-    assert raised.value.missing == {"two_people": 70, "user_assistant": 100, "tool_use": 100}
+    assert raised.value.missing == {"two_people": 70, "user_assistant": 100, "tool_use": 100, "recall": 40}
 
 
 def test_labels_of_too_few_conversations_cannot_be_held_out() -> None:

@@ -10,6 +10,7 @@ import pytest
 from memory.models import Job, Memory
 from tests.memory.services.desk import Desk
 from training.models import About, Label, Rules, Source, TrainingRun
+from training.services import retraining
 from training.services.retraining import new_labels, retrain_after_labels, retrain_by_the_clock
 
 
@@ -56,6 +57,20 @@ def test_by_the_clock_a_run_is_asked_for_only_when_a_label_is_new(quiet: None, d
     again = retrain_by_the_clock(now + timedelta(hours=3))
     assert again is not None
     assert again.pk == run.pk, "one that waits is enough"
+
+
+def test_by_the_clock_enough_said_of_what_fits_a_cue_is_enough(
+    quiet: None, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = datetime.now(UTC)
+    Rules.objects.using("worker").create(pk=1, least_labels=10_000)
+    label(desk, now - timedelta(minutes=1))
+    with desk.acting():
+        asked = desk.ask("What was said?")
+        Label.objects.filter(memory__bank=desk.bank_id).update(about=About.RELEVANCE, recall=asked.trace)
+    assert retrain_by_the_clock(now) is None
+    monkeypatch.setattr(retraining, "LEAST_CUES", 1)
+    assert retrain_by_the_clock(now) is not None
 
 
 def test_after_so_many_labels_as_the_rules_say_and_never_where_they_say_none(quiet: None, desk: Desk) -> None:

@@ -21,6 +21,7 @@ from memory.tenancy import acting_as
 from tests.memory.services.desk import Desk
 from tests.scenes import make_person
 from tests.training.services.judged import LEAST, converse, judge, set_rules
+from training.learner.shared_head import LEAST_CUES
 from training.models import Label, Rules, RunState, Snapshot, TrainingRun
 from training.services import runs, snapshots
 from training.services.runs import RunRefused, Settings
@@ -81,7 +82,7 @@ def test_a_run_learns_from_the_labels_and_reports_its_challenger_beside_the_cham
     assert ranking["challenger"] > ranking["champion"]
     assert ranking["low"] > 0
     assert {guard["kind"] for guard in done.report["guards"] if guard["of"] == "public"} == set(KINDS)
-    assert done.report["missing"] == {"two_people": LEAST, "tool_use": LEAST}
+    assert done.report["missing"] == {"two_people": LEAST, "tool_use": LEAST, "recall": LEAST_CUES}
     assert len(done.curves["loss.user_assistant"]) > 1
     assert done.challenger is not None
     manifest = done.challenger.manifest

@@ -34,6 +34,7 @@ def challenger(desk: Desk, operator: User) -> str:
         upside_down(),
         window=["2026-01-02T09:00:00+00:00", "2026-11-20T09:00:00+00:00"],
         labels={"user_assistant": 400, "tool_use": 12},
+        relevance={"sources": {"thumb": 9}, "cues": 3, "asking": 8, "telling": 1, "unread": 0},
     )
     ended_run(made)
     return made.pk
@@ -58,7 +59,7 @@ def do(client: Client, verb: str, **fields: str) -> str:
 
 def test_a_version_is_shown_with_where_it_comes_from_and_how_well_it_does(screen: Client, challenger: str) -> None:
     page = shown(screen)
-    for told in (challenger, "412", "2026-01-02", "0.500", "0.600", "[0.040, 0.160]", shipped_adapter().version):
+    for told in (challenger, "421", "2026-01-02", "0.500", "0.600", "[0.040, 0.160]", shipped_adapter().version):
         assert told in page
     assert "Nothing was promoted yet" in page
 

@@ -13,6 +13,7 @@ from agora_web.accounts.models import User
 from memory.models import AdapterVersion, Job, JobState
 from memory.tenancy import acting_as
 from tests.scenes import PASSWORD, make_person
+from training.learner.shared_head import LEAST_CUES
 from training.models import RunState, TrainingRun
 from training.services.runs import JOB
 
@@ -29,6 +30,25 @@ REPORT: dict[str, Any] = {
     "by_kind": {"two_people": {"labels": 300, "strength": 10.0, "moved": True, "left_out": 0.99,
                                "held_out_conversations": 9, "better": 0.97}},
     "missing": {},
+}  # fmt: skip
+OF_RECALL: dict[str, Any] = {
+    **REPORT,
+    "metrics": {
+        **REPORT["metrics"],
+        "attended:asking": {"champion": 0.2, "challenger": 0.35, "low": 0.1, "high": 0.2, "n": 60, "kind": "asking",
+                            "of": "attended"},
+        "fitting:asking": {"champion": 0.6, "challenger": 0.9, "low": 0.2, "high": 0.4, "n": 60, "kind": "asking",
+                           "of": "fitting"},
+    },
+    "guards": [{"name": "public:asking", "of": "public", "kind": "asking", "champion": 0.92, "challenger": 0.915,
+                "lost": 0.005, "most": 0.02, "ok": True}],
+    "recall": {
+        "by_mode": {"asking": {"labels": 140, "strength": 10.0, "moved": True, "left_out": 0.99,
+                               "held_out_conversations": 7, "better": 0.98}},
+        "calibration": {"enough": True, "fitting": 40, "unfitting": 128, "need": 30,
+                        "temperature": {"champion": 1.073, "challenger": 1.073},
+                        "floor": {"champion": 0.357, "challenger": 0.371}},
+    },
 }  # fmt: skip
 
 
@@ -71,7 +91,9 @@ def test_runs_open_to_staff_and_are_asked_for_by_operators(roles: tuple[str, ...
 def test_the_page_says_what_the_next_run_lacks_and_that_none_ran_yet() -> None:
     page = client_of("operator").get("/training/").content.decode()
     assert "0 of 100 judgements" in page
-    assert "100 more judgements of conversations of two people" in page
+    assert "which memories fit a cue" in page
+    assert f"0 of {LEAST_CUES} judgements" in page
+    assert f"{LEAST_CUES} more judgements of which memories fit a cue" in page
     assert "No run yet" in page
     assert "Train now" in page
     assert "Train now" not in client_of("analyst").get("/training/").content.decode()
@@ -97,6 +119,24 @@ def test_the_report_shows_champion_beside_challenger_with_intervals_guards_and_k
                  "learned from 300 judgements, measured on 9 conversations", "0.97"):  # fmt: skip
         assert said in page, said
     assert "Cancel the run" not in page
+
+
+def test_the_report_shows_recall_by_mode_with_temperature_and_floor_before_and_after() -> None:
+    analyst = client_of("analyst")
+    run = run_of(state=RunState.DONE, report=OF_RECALL, progress=1.0, finished_at=NOW)
+    page = " ".join(analyst.get(f"/training/runs/{run.pk}/").content.decode().split())
+    for said in ("fitting memories ahead of others", "mean weight on what fitted", "cues that ask", "+0.300",
+                 "learned from 140 judgements, measured on 7 conversations", "1.073", "0.357", "0.371"):  # fmt: skip
+        assert said in page, said
+    assert "Both stay" not in page
+    few = {**OF_RECALL["recall"]["calibration"], "enough": False, "fitting": 12}
+    report = {**OF_RECALL, "recall": {**OF_RECALL["recall"], "calibration": few}}
+    run = run_of(state=RunState.DONE, report=report, progress=1.0, finished_at=NOW)
+    page = analyst.get(f"/training/runs/{run.pk}/").content.decode()
+    assert "12 memories were called fitting and 128 unfitting, and 30 of each are needed" in page
+    plain = run_of(state=RunState.DONE, report=REPORT, progress=1.0, finished_at=NOW)
+    old = analyst.get(f"/training/runs/{plain.pk}/").content.decode()
+    assert "temperature of the weights" not in old, "a report of old has no recall"
 
 
 def test_a_failed_run_says_why_and_what_its_row_could_not_say_its_job_does() -> None:

@@ -133,12 +133,14 @@ def measure(
     data: str,
 ) -> list[Row]:  # fmt: skip
     """Rows `mean@10` of champion, challenger (where one was learned) and what would serve, on unseen conversations;
-    `gain` of the latter two; and `promoted`, in how many draws. The interval is over conversations.
+    `gain` of the latter two, also where the champion handed anything on (a cue of which nothing was shown is never
+    judged); and `promoted`, in how many draws. The interval is over conversations.
 
     With `control` the judgements are shuffled among what was handed on: nothing may be promoted.
     """
     values: dict[str, list[float]] = {"champion": [], "challenger": [], "served": []}
     groups: list[str] = []
+    answered: list[bool] = []
     promoted = 0
     for draw in range(draws):
         random = np.random.default_rng([seed, draw])
@@ -164,11 +166,15 @@ def measure(
         values["challenger"] += after
         values["served"] += after if better else before
         groups += [one.example.group for one in tested]
+        answered += [bool(one.found.chosen) for one in tested]
     about = {"data": data, "size": size, "category": "shuffled" if control else "all", "level": "turn"}
     rows = [mean_of(f"mean@{DEPTH}", of, groups, method=method, unit="cues", **about) for method, of in values.items()]
     for method in ("challenger", "served"):
         gain = [after - before for before, after in zip(values["champion"], values[method], strict=True)]
         rows.append(mean_of("gain", gain, groups, method=method, unit="cues", **about))
+        part = [(one, group) for one, group, given in zip(gain, groups, answered, strict=True) if given]
+        names = [group for _one, group in part]
+        rows.append(mean_of("gain_where_shown", [one for one, _ in part], names, method=method, unit="cues", **about))
     return [*rows, Row("promoted", promoted / draws, n=draws, unit="cues", **about)]  # type: ignore[arg-type]
 
 
@@ -194,8 +200,10 @@ def among_first(example: RecallExample, bank: FilledBank, sides_of: Sequence[Seq
 def shown(rows: Sequence[Row]) -> list[str]:
     """A line for people."""
     of = {(row.metric, row.method): row for row in rows}
-    gains = [of["gain", method] for method in ("challenger", "served")]
-    told = ", ".join(f"{gain.method} {gain.value:+.4f} [{gain.low:+.4f}, {gain.high:+.4f}]" for gain in gains)
+    gains = [of[metric, method] for method in ("challenger", "served") for metric in ("gain", "gain_where_shown")]
+    told = ", ".join(
+        f"{gain.method} {gain.metric} {gain.value:+.4f} [{gain.low:+.4f}, {gain.high:+.4f}]" for gain in gains
+    )
     first = rows[0]
     return [
         f"{first.data} {first.category}, up to {first.size:,} cues: champion {first.value:.4f}; {told}; "

@@ -62,8 +62,8 @@ def readiness() -> list[KindReady]:
 def _judged_cues() -> int:
     """Judgements of what fits a cue: of cues that ask or of those that tell, whichever are more.
 
-    A run learns from each alone. Cues that the encoder cannot read have weights of their own too, but only their words
-    tell them apart, which the database does not weigh.
+    A run learns from each alone. Cues that the encoder cannot read are counted with them, though no run learns from
+    those: only their words tell them apart, which the database does not weigh.
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT max(judgements) FROM agora_judged_cues()")

@@ -60,7 +60,7 @@ def test_the_command_writes_the_table(
     written = json.loads((tmp_path / "rows.json").read_text())["rows"]
     assert {(row["metric"], row["method"]) for row in written} == {
         ("mean@10", "champion"), ("mean@10", "challenger"), ("mean@10", "served"), ("gain", "challenger"),
-        ("gain", "served"), ("promoted", "agora"),
+        ("gain", "served"), ("gain_where_shown", "challenger"), ("gain_where_shown", "served"), ("promoted", "agora"),
     }  # fmt: skip
     assert {row["category"] for row in written} == {"all", "shuffled"}
     assert [row["value"] for row in written if row["metric"] == "promoted"] == [0.0, 0.0], "too few to learn from"

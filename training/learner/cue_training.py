@@ -23,6 +23,9 @@ from training.learner.public_cues import PublicCues
 from training.learner.recall_examples import MODES
 from training.learner.shared_head import FAR, FOLDS, HELD_OUT, LEAST_CONVERSATIONS, STRENGTHS, HowToLearn, Told
 
+# Cues that the encoder cannot read are frozen and not learned from: few of their memories pass the floor, so what is
+# judged is a narrow part, no public cue guards them, and what it teaches recalls worse (docs/lab-log.md).
+LEARNED = ("asking", "telling")
 RECALL = "recall"  # a code beside the kinds of conversation: what is missing of it
 
 
@@ -70,8 +73,8 @@ def split_cues(cues: Cues, how: HowToLearn) -> CueSplit:
     """
     if not all(np.isfinite(part).all() for part in (cues.signals, cues.fit, cues.value, cues.weight)):
         raise NotANumber("A cue of the snapshot holds what is no number.")
-    counts = {mode: cues.judgements(mode) for mode in MODES}
-    enough = [mode for mode in MODES if counts[mode] >= how.least_cues]
+    counts = {mode: cues.judgements(mode) for mode in LEARNED}
+    enough = [mode for mode in LEARNED if counts[mode] >= how.least_cues]
     if not enough:
         raise TooFewLabels({RECALL: how.least_cues - max(counts.values())})
     conversations = {mode: np.unique(cues.group[cues.of_mode(mode)]) for mode in enough}

@@ -74,6 +74,15 @@ def test_importance_and_recall_are_learned_in_one_run_and_share_its_confidence()
     assert outcome.recalled.head.asking.tobytes() == alone.recalled.head.asking.tobytes()
 
 
+def test_cues_that_the_encoder_cannot_read_are_not_learned_from() -> None:
+    unread = cues_by(1, mode="unread")
+    with pytest.raises(TooFewLabels):
+        run(unread)
+    both = run(together(cues_by(1), unread))
+    assert [one.mode for one in both.recalled.modes] == ["asking"]
+    assert both.recalled.head.unread is CHAMPION.recall.unread
+
+
 def test_several_modes_are_corrected_for_there_being_several() -> None:
     noise = shuffled(cues_by(3, mode="telling"), 3)
     both = run(together(cues_by(1), noise))

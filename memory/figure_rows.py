@@ -9,7 +9,6 @@ import typing
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
-from functools import cache
 from typing import IO, Any, TypeVar
 from uuid import UUID
 
@@ -28,6 +27,7 @@ class Column:
     label: str
     kind: str = "text"  # or "words" (of people), "number", "time"
     href: Callable[[Any], str] | None = None  # the address behind a row's cell; "" for none
+    names: Callable[[str], str] | None = None  # a code in words; exports keep the code
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,8 @@ def write_json(out: IO[str], kind: type[R], rows: Iterable[R]) -> None:
 def _cell(column: Column, row: Any) -> Any:
     value = getattr(row, column.name)
     shown = _plain(value) if isinstance(value, datetime | UUID) else value
+    if column.names and isinstance(value, str) and value:
+        shown = column.names(value)
     href = column.href(row) if column.href else ""
     return {"text": shown, "href": href} if href else shown
 
@@ -108,7 +110,6 @@ def _spelled(value: Any) -> str:
     return f"'{text}" if isinstance(value, str) and text.startswith(_FORMULA) else text
 
 
-@cache
 def _types(kind: Any) -> dict[str, tuple[type, bool]]:
     """By field: its type, and whether it may be missing."""
     out = {}

@@ -78,7 +78,7 @@ class FigureView(APIView):
         return rows
 
     def get(self, request: Request, **ids: UUID) -> HttpResponseBase:
-        asked = self.query(data=request.query_params)
+        asked = self.query(data={name: value for name, value in request.query_params.items() if value})
         asked.is_valid(raise_exception=True)
         drawn = self.drawn(asked.validated_data, **ids)
         if "format" in asked.validated_data:

@@ -28,6 +28,8 @@ class Role(StrEnum):
     OUTLINE = "outline"
     HEAT_LOW = "heat-low"
     HEAT_HIGH = "heat-high"
+    NEAR_LOW = "near-low"
+    NEAR_HIGH = "near-high"
     BELOW_LOW = "below-low"
     BELOW_HIGH = "below-high"
     FIRST = "hue-1"

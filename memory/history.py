@@ -6,14 +6,18 @@ read as the acting user, like a hot bank; the events that came since are folded 
 
 from __future__ import annotations
 
+import gc
 import json
 import threading
+from array import array
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
+from itertools import accumulate
 from uuid import UUID
 
 from django.db import connection
@@ -25,11 +29,15 @@ from memory.models import Bank
 EVERY = 4_000  # events between two kept states: at most so many are folded to reach a moment
 MOST_EVENTS = 300_000  # that a process keeps, over all banks: some 200 MB
 # A recall changes no more than how often and how late: left out, as are the features, which are most of the bytes.
+# One JSON a few thousand events: to convert them one by one, column by column, would take most of the time.
 _READ = (
-    "SELECT seq, kind, at, memory, turn, CASE WHEN kind = 'recalled' THEN '{\"memories\": []}'::jsonb "
-    "ELSE data - 'features' - 'instead' END "
-    "FROM memory_event WHERE bank_id = %s AND seq > %s AND seq <= %s ORDER BY seq"
+    "SELECT json_agg(json_build_array(seq, kind, extract(epoch FROM at), memory, turn, "
+    "CASE WHEN kind = 'recalled' THEN '{\"memories\": []}' ELSE data - %s::text[] END) "
+    "ORDER BY seq)::text "
+    "FROM memory_event WHERE bank_id = %s AND seq > %s AND seq <= %s"
 )
+_UNREAD = ["features", "instead", "over", "budget", "turn", "side", "piece"]
+_AT_ONCE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +84,15 @@ class BankHistory:
         self.lock = threading.Lock()
         self.state = BankState()
         self.events: list[BankEvent] = []
-        self.turns: list[UUID | None] = []  # of each event
-        self.fills: list[Fill] = []  # after each event
+        self.first_of: dict[UUID, int] = {}  # turn: the first event that it made
+        self.written_by: dict[UUID, UUID | None] = {}  # memory: the turn that wrote it
         self.spans: list[Span] = []  # in the order in which they began
         self.first_scores: dict[UUID, float] = {}  # importance as it was written
         self.adapters: list[AdapterChange] = []
         self._open: dict[UUID, int] = {}  # memory: its open span
         self._kept: list[BankState] = [copy_of(self.state)]
         self._adapter = ""
+        self._fills = array("q")  # four numbers an event
 
     @property
     def seq(self) -> int:
@@ -94,12 +103,20 @@ class BankHistory:
         for event, turn in events:
             apply(self.state, event)
             self.events.append(event)
-            self.turns.append(turn)
             state = self.state
-            self.fills.append(Fill(state.held, state.held_tokens, state.budget.memories, state.budget.tokens))
+            self._fills.extend((state.held, state.held_tokens, state.budget.memories, state.budget.tokens))
+            if turn is not None:
+                self.first_of.setdefault(turn, event.seq)
+            if event.kind is Kind.WRITTEN and event.memory:
+                self.written_by.setdefault(event.memory, turn)
+                self.first_scores[event.memory] = event.data["importance"]
             self._note(event)
             if state.seq % EVERY == 0:
                 self._kept.append(copy_of(state))
+
+    def fill_at(self, seq: int) -> Fill:
+        """How full the bank was after event `seq`, from 1."""
+        return Fill(*self._fills[4 * (seq - 1) : 4 * seq])
 
     def state_at(self, seq: int) -> BankState:
         """The bank as it stood after event `seq` (0: before the first; at most the last). Recalls are not counted."""
@@ -118,12 +135,10 @@ class BankHistory:
             self._adapter = adapter
         if memory is None:
             return
-        if event.kind is Kind.WRITTEN:
-            self.first_scores[memory] = data["importance"]
         inside = self.state.marks[memory].state is State.HELD
         if inside and memory not in self._open:
             self._open[memory] = len(self.spans)
-            how = ".".join(part for part in (event.kind.value, data.get("reason", "")) if part)
+            how = f"{event.kind}.{data['reason']}" if "reason" in data else str(event.kind)
             self.spans.append(Span(memory, event.seq, how, event.at))
         elif not inside and memory in self._open:
             self._close(self._open.pop(memory), event)
@@ -132,7 +147,7 @@ class BankHistory:
         data = event.data
         into = data.get("into")
         self.spans[number] = replace(
-            self.spans[number], left=event.seq, left_at=event.at, reason=data.get("reason") or event.kind.value,
+            self.spans[number], left=event.seq, left_at=event.at, reason=data.get("reason") or str(event.kind),
             policy=data.get("policy", ""), adapter=data.get("adapter", ""), score=data.get("score"),
             into=UUID(into) if into else None,
         )  # fmt: skip
@@ -149,33 +164,27 @@ def copy_of(state: BankState) -> BankState:
 @dataclass(frozen=True)
 class Clock:
     """Sequence numbers as numbers of turns of one conversation: what happened between two turns belongs to the
-    earlier one."""
+    earlier one, whoever did it."""
 
-    seqs: Sequence[int]  # of events that a turn of the conversation made, rising
+    starts: Sequence[int]  # the first event of each turn that made one, rising
     ordinals: Sequence[int]  # of those turns, never falling
 
     def turn_of(self, seq: int) -> int:
         """The turn at which an event happened; 0 before the first."""
-        place = bisect_right(self.seqs, seq)
+        place = bisect_right(self.starts, seq)
         return self.ordinals[place - 1] if place else 0
 
-    def after(self, ordinal: int) -> int:
-        """The last event that a turn up to `ordinal` made; 0 where none did."""
+    def after(self, ordinal: int) -> int | None:
+        """The last event before a later turn than `ordinal` began; None where no later one made any."""
         place = bisect_right(self.ordinals, ordinal)
-        return self.seqs[place - 1] if place else 0
+        return self.starts[place] - 1 if place < len(self.starts) else None
 
 
 def clock_of(history: BankHistory, ordinals: Mapping[UUID, int]) -> Clock:
     """The clock of a conversation with these turns."""
-    seqs: list[int] = []
-    turns: list[int] = []
-    last = 0
-    for number, turn in enumerate(history.turns, 1):
-        if turn is not None and (ordinal := ordinals.get(turn)) is not None:
-            last = max(last, ordinal)
-            seqs.append(number)
-            turns.append(last)
-    return Clock(seqs, turns)
+    first_of = history.first_of
+    begun = sorted((first_of[turn], ordinal) for turn, ordinal in ordinals.items() if turn in first_of)
+    return Clock([seq for seq, _ in begun], list(accumulate((ordinal for _, ordinal in begun), max)))
 
 
 class Histories:
@@ -190,7 +199,7 @@ class Histories:
         """The history of `bank`, at least up to `bank.last_seq` as the caller read it."""
         history = self._kept(bank.pk)
         try:
-            with history.lock:
+            with history.lock, _uncollected():
                 if _follows(history, bank):
                     return history
         except BankError:  # half folded: the next reader begins anew
@@ -220,6 +229,18 @@ class Histories:
 histories = Histories(MOST_EVENTS)
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """All that is built here is kept: to look for garbage among it again and again doubles the time."""
+    on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if on:
+            gc.enable()
+
+
 def _follows(history: BankHistory, bank: Bank) -> bool:
     """Fold in what came since; False where the ledger is not the one that was folded.
 
@@ -241,9 +262,16 @@ def _last_seq(bank: UUID) -> int:
 
 def read_lean(bank: UUID, after: int, upto: int) -> list[tuple[BankEvent, UUID | None]]:
     """Events `after` < seq <= `upto` with their turns, without features and without what recalls handed on."""
+    out: list[tuple[BankEvent, UUID | None]] = []
+    ids: dict[str | None, UUID | None] = {None: None}
+    kinds = {kind.value: kind for kind in Kind}
     with connection.cursor() as cursor:
-        cursor.execute(_READ, [bank, after, upto])  # Django's connections hand JSON on as text
-        return [
-            (BankEvent(seq, Kind(kind), at, memory, json.loads(data)), turn)
-            for seq, kind, at, memory, turn, data in cursor.fetchall()
-        ]
+        for start in range(after, upto, _AT_ONCE):
+            cursor.execute(_READ, [_UNREAD, bank, start, min(upto, start + _AT_ONCE)])
+            rows = json.loads(cursor.fetchone()[0] or "[]")
+            for seq, kind, at, memory, turn, data in rows:
+                for name in (memory, turn):
+                    if name not in ids:
+                        ids[name] = UUID(name)
+                out.append((BankEvent(seq, kinds[kind], datetime.fromtimestamp(at, UTC), ids[memory], data), ids[turn]))
+    return out

@@ -13,8 +13,9 @@ from functools import cached_property
 from typing import Any, TypeVar
 from uuid import UUID
 
+from django.db.models import Q
+
 from memory import selectors
-from memory.engine.bank import Kind
 from memory.engine.types import State
 from memory.history import AdapterChange, BankHistory, Clock, Span, clock_of, histories
 from memory.models import Conversation, Memory, Turn
@@ -29,23 +30,26 @@ class Life:
 
     conversation: Conversation
     ordinals: Mapping[UUID, int]  # of all turns, replaced ones too
-    at: Mapping[int, datetime]  # of the turns of the present branch
+    present: Mapping[UUID, int]  # of those of the present branch
+    turns: int  # the number of the last turn of the present branch; 0 for a conversation without any
     history: BankHistory
     clock: Clock
 
-    @property
-    def turns(self) -> int:
-        """The number of the last turn; 0 for a conversation without any."""
-        return max(self.at, default=0)
+    @cached_property
+    def at(self) -> Mapping[int, datetime]:
+        """When each turn of the present branch began."""
+        present = Turn.objects.filter(conversation=self.conversation.pk, replaced_at=None)
+        return dict(present.values_list("ordinal", "created_at"))
 
     @cached_property
     def written(self) -> Mapping[UUID, int]:
         """Memories that turns of this conversation wrote, and the turn that did."""
-        out: dict[UUID, int] = {}
-        for event, turn in zip(self.history.events, self.history.turns, strict=True):
-            if event.kind is Kind.WRITTEN and event.memory and turn and turn in self.ordinals:
-                out.setdefault(event.memory, self.ordinals[turn])
-        return out
+        ordinals = self.ordinals
+        return {
+            memory: ordinals[turn]
+            for memory, turn in self.history.written_by.items()
+            if turn is not None and turn in ordinals
+        }
 
     def stretch(self, first: int | None, last: int | None) -> tuple[int, int]:
         """A range of turns that there are, from what was asked for."""
@@ -57,11 +61,12 @@ def life_of(conversation_id: UUID) -> Life:
     """One conversation's life. Raises `NotFound`."""
     found = selectors.conversation(conversation_id)
     rows = Turn.objects.filter(conversation=conversation_id).order_by("ordinal", "created_at")
-    turns = list(rows.values_list("pk", "ordinal", "created_at", "replaced_at"))
+    told = list(rows.values_list("pk", "ordinal", Q(replaced_at=None)))
+    ordinals = {turn: ordinal for turn, ordinal, _ in told}
+    present = {turn: ordinal for turn, ordinal, there in told if there}
     history = histories.open(found.bank)
-    ordinals = {turn: ordinal for turn, ordinal, _, _ in turns}
-    at = {ordinal: created for _, ordinal, created, replaced in turns if replaced is None}
-    return Life(found, ordinals, at, history, clock_of(history, ordinals))
+    last = max(present.values(), default=0)
+    return Life(found, ordinals, present, last, history, clock_of(history, ordinals))
 
 
 # --- 1. importance ---------------------------------------------------------------------------------------------------
@@ -90,28 +95,33 @@ class ImportanceRow:
 
 
 def importance_rows(
-    life: Life, first: int, last: int, *, labels: Judgements, kinds: Collection[str] = (), adapter: str = ""
-) -> list[ImportanceRow]:
+    life: Life, first: int, last: int, *, labels: Judgements, kinds: Collection[str] = (), adapter: str = "",
+    only_judged: bool = False,
+) -> list[ImportanceRow]:  # fmt: skip
     """Memories of turns `first` to `last` that are not forgotten, in order; `kinds` are roles or kinds of memory."""
-    asked = {memory for memory, turn in life.written.items() if first <= turn <= last}
     fields = ("pk", "at", "kind", "role", "importance", "adapter", "state", "archive_reason", "pinned", "tokens")
-    rows = Memory.objects.filter(bank=life.conversation.bank_id).exclude(state=State.FORGOTTEN)
-    found = rows.filter(conversation=life.conversation.pk).values_list(*fields)
-    out = []
-    for memory, at, kind, role, importance, version, state, reason, pinned, tokens in found.iterator(5_000):
-        if memory not in asked or (kinds and role not in kinds and kind not in kinds):
+    rows = Memory.objects.filter(conversation=life.conversation.pk).exclude(state=State.FORGOTTEN)
+    if only_judged:
+        rows = rows.filter(pk__in=list(labels))
+    if last - first + 1 < life.turns:
+        rows = rows.filter(turn__ordinal__gte=first, turn__ordinal__lte=last)
+    written, first_scores, out = life.written, life.history.first_scores, []
+    for memory, at, kind, role, importance, version, state, reason, pinned, tokens in rows.values_list(
+        *fields
+    ).iterator(5_000):
+        turn = written.get(memory, 0)
+        if not first <= turn <= last or (kinds and role not in kinds and kind not in kinds):
             continue
         if adapter and version != adapter:
             continue
         value, weight = labels.get(memory, (None, None))
-        written = life.history.first_scores.get(memory, importance)
         out.append(
             ImportanceRow(
-                life.written[memory], at, memory, kind, role, importance, written, version, state, reason, pinned,
-                tokens, value, weight,
+                turn, at, memory, kind, role, importance, first_scores.get(memory, importance), version, state, reason,
+                pinned, tokens, value, weight,
             )
         )  # fmt: skip
-    return sorted(out, key=lambda row: (row.turn, row.at, str(row.memory)))
+    return sorted(out, key=lambda row: (row.turn, row.at, row.memory.int))
 
 
 def adapter_changes(life: Life, first: int, last: int) -> list[tuple[int, AdapterChange]]:
@@ -216,7 +226,7 @@ def budget_rows(life: Life, first: int, last: int) -> list[BudgetRow]:
         seq = seq_after(life, turn)
         if turn not in life.at or not seq:
             continue
-        fill = life.history.fills[seq - 1]
+        fill = life.history.fill_at(seq)
         out.append(
             BudgetRow(
                 turn, life.at[turn], fill.held, fill.budget_memories, _share(fill.held, fill.budget_memories),
@@ -232,7 +242,8 @@ def _share(part: int, whole: int) -> float:
 
 def seq_after(life: Life, turn: int) -> int:
     """The last event that belongs to turn `turn`; the last turn's reach to the present."""
-    return life.history.seq if turn >= life.turns else life.clock.after(turn)
+    found = None if turn >= life.turns else life.clock.after(turn)
+    return life.history.seq if found is None else found
 
 
 # --- 4. the bank at any moment ---------------------------------------------------------------------------------------
@@ -265,17 +276,19 @@ def moment_rows(life: Life, turn: int, against: int | None = None, show: str = "
     out = []
     for memory in now.keys() | other.keys():
         mark, former = now.get(memory), other.get(memory)
+        state, before = mark.state.value if mark else "", former.state.value if former else ""
+        pinned, change = bool(mark and mark.pinned), "" if against is None else _change(before, state)
+        if show != "all" and show not in (state, change) and not (show == "pinned" and pinned):
+            continue
         one = mark or former
         assert one is not None
-        state, before = mark.state.value if mark else "", former.state.value if former else ""
-        row = MomentRow(
-            memory, life.written.get(memory), one.role, one.importance, one.tokens, state, bool(mark and mark.pinned),
-            mark.reason if mark else "", None if against is None else before,
-            "" if against is None else _change(before, state),
+        out.append(
+            MomentRow(
+                memory, life.written.get(memory), one.role, one.importance, one.tokens, state, pinned,
+                mark.reason if mark else "", None if against is None else before, change,
+            )
         )  # fmt: skip
-        if show == "all" or show in (row.state, row.change) or (show == "pinned" and row.pinned):
-            out.append(row)
-    return sorted(out, key=lambda row: (-row.importance, row.turn or 0, str(row.memory)))
+    return sorted(out, key=lambda row: (-row.importance, row.turn or 0, row.memory.int))
 
 
 def places_at(life: Life, turn: int) -> Counter[str]:

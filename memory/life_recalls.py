@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from itertools import accumulate
 from typing import Any, overload
 from uuid import UUID
 
-from django.db.models import F, Func, IntegerField, QuerySet
+from django.db import connection
+from django.db.models import F, Func, IntegerField, QuerySet, Sum
 
-from memory.engine.bank import Kind
+from memory.engine.types import State
 from memory.life import Life
-from memory.models import Event, Memory, Recall
+from memory.models import Memory, Recall
 from memory.traces import ranked
 
 EXACT_TURNS = 300  # up to so many, the map shows every stored row; beyond, what was recalled, in bins of turns
 MOST_COLUMNS = 200  # bins of turns beyond
 MOST_MEMORIES = 60  # rows of the map: those with the largest mass
 _CHUNK = 200  # traces read at once
+_SIZE = Func(F("memories"), function="cardinality", output_field=IntegerField())
 RECALLED, NEAR, BELOW = "recalled", "near", "below"  # handed on; passed the floor without room; below the floor
 
 
@@ -59,14 +60,11 @@ class WeightRows(Sequence[WeightRow]):
     """All stored rows of many recalls, read when they are asked for: a trace is kilobytes, and there are many."""
 
     def __init__(self, traces: QuerySet[Recall]) -> None:
-        self._traces = traces
-        size = Func(F("memories"), function="cardinality", output_field=IntegerField())
-        sizes = list(traces.annotate(size=size).values_list("pk", "size"))
-        self._ids = [pk for pk, _ in sizes]
-        self._ends = list(accumulate(size or 0 for _, size in sizes))
+        self._traces = traces.defer("normalisation", "regretted", "timings_ms")
+        self._size = traces.order_by().aggregate(n=Sum(_SIZE))["n"] or 0
 
     def __len__(self) -> int:
-        return self._ends[-1] if self._ends else 0
+        return self._size
 
     @overload
     def __getitem__(self, at: int) -> WeightRow: ...
@@ -76,22 +74,28 @@ class WeightRows(Sequence[WeightRow]):
 
     def __getitem__(self, at: int | slice) -> Any:
         if isinstance(at, int):
-            return self[range(len(self))[at] : range(len(self))[at] + 1][0]
+            place = range(len(self))[at]
+            return self[place : place + 1][0]
         start, stop, step = at.indices(len(self))
-        touched = [i for i, end in enumerate(self._ends) if end > start and (self._ends[i - 1] if i else 0) < stop]
-        if not touched:
-            return []
-        begins = self._ends[touched[0] - 1] if touched[0] else 0
-        rows = [row for trace in self._read([self._ids[i] for i in touched]) for row in rows_of(trace)]
-        return rows[start - begins : stop - begins : step]
+        before, ids, passed = 0, [], 0
+        for pk, size in self._sizes():
+            if passed + size > start and passed < stop:
+                before = before if ids else passed
+                ids.append(pk)
+            passed += size
+            if passed >= stop:
+                break
+        rows = [row for trace in self._traces.filter(pk__in=ids) for row in rows_of(trace)]
+        return rows[start - before : stop - before : step]
 
     def __iter__(self) -> Iterator[WeightRow]:
-        for start in range(0, len(self._ids), _CHUNK):
-            for trace in self._read(self._ids[start : start + _CHUNK]):
+        ids = [pk for pk, _size in self._sizes()]
+        for start in range(0, len(ids), _CHUNK):
+            for trace in self._traces.filter(pk__in=ids[start : start + _CHUNK]):
                 yield from rows_of(trace)
 
-    def _read(self, ids: Sequence[UUID]) -> QuerySet[Recall]:
-        return self._traces.filter(pk__in=ids).defer("normalisation", "regretted", "timings_ms")
+    def _sizes(self) -> Iterator[tuple[UUID, int]]:
+        return self._traces.values_list("pk", _SIZE).iterator(1_000)
 
 
 def rows_of(trace: Recall) -> list[WeightRow]:
@@ -150,24 +154,6 @@ class Heat:
         return self.width == 1
 
 
-@dataclass
-class _Mass:
-    mass: float = 0.0
-    recalls: int = 0
-    first: int = 0
-    cells: dict[int, tuple[int, float, str]] = field(default_factory=dict)  # column: order of kind, weight, kind
-
-    def add(self, column: int, turn: int, weight: float, what: str) -> None:
-        if what == RECALLED:
-            self.mass += weight
-            self.recalls += 1
-            self.first = self.first or turn
-        order = (RECALLED, NEAR, BELOW).index(what)
-        known = self.cells.get(column)
-        if known is None or (-order, weight) > (-known[0], known[1]):
-            self.cells[column] = (order, weight, what)
-
-
 def with_labels(heat: Heat, rows: Sequence[HeatRow]) -> Heat:
     """The map with these rows, which have their words now."""
     return replace(heat, rows=rows)
@@ -179,47 +165,83 @@ def heat_of(life: Life, first: int, last: int, *, order: str = "time", adapter: 
     width = 1 if turns <= EXACT_TURNS else -(-turns // MOST_COLUMNS)
     columns = list(range(first, last + 1, width))
     recalls: list[UUID | None] = [None] * len(columns)
-    found: dict[UUID, _Mass] = defaultdict(_Mass)
-    if width == 1:
-        for trace in traces_of(life, first, last, adapter).defer("normalisation", "regretted", "timings_ms"):
-            for row in rows_of(trace):
-                found[row.memory].add(row.turn - first, row.turn, row.weight, row.what)
-            recalls[trace.ordinal - first] = trace.pk  # type: ignore[attr-defined]
-    else:
-        for turn, memory, weight in _handed_on(life, first, last, adapter):
-            found[memory].add((turn - first) // width, turn, weight, RECALLED)
-    return _laid_out(life, Heat(first, last, width, columns, recalls, [], []), found, order)
-
-
-def _handed_on(life: Life, first: int, last: int, adapter: str) -> Iterator[tuple[int, UUID, float]]:
-    """What was recalled, from the ledger: traces of thousands of turns would be too much to read at once."""
-    turns = dict(traces_of(life, first, last, adapter).values_list("pk", F("turn__ordinal")))
-    events = Event.objects.filter(bank=life.conversation.bank_id, kind=Kind.RECALLED, turn__in=list(life.ordinals))
-    if len(turns) * 2 > life.turns:  # most of them: the whole ledger is read faster than looked up turn by turn
-        events = Event.objects.filter(bank=life.conversation.bank_id, kind=Kind.RECALLED)
-    for data in events.order_by("seq").values_list("data", flat=True).iterator(5_000):
-        turn = turns.get(UUID(data["recall"]))
-        if turn is not None:
-            for memory, weight in zip(data["memories"], data["weights"], strict=True):
-                yield turn, UUID(memory), weight
-
-
-def _laid_out(life: Life, empty: Heat, found: dict[UUID, _Mass], order: str) -> Heat:
-    recalled = {memory: mass for memory, mass in found.items() if mass.recalls}
-    there = set(Memory.objects.filter(pk__in=list(recalled)).exclude(state="forgotten").values_list("pk", flat=True))
-    ranked_memories = sorted(there, key=lambda memory: (-recalled[memory].mass, str(memory)))
-    chosen = ranked_memories[:MOST_MEMORIES]
+    masses = _masses(life, first, last, width, adapter)
+    best = sorted(masses, key=lambda memory: (-masses[memory].mass, memory.int))
+    chosen = best[:MOST_MEMORIES]
     if order == "time":
-        chosen.sort(key=lambda memory: (life.written.get(memory, 0), recalled[memory].first, str(memory)))
+        chosen.sort(key=lambda memory: (life.written.get(memory, 0), masses[memory].first, memory.int))
     rows = [
-        HeatRow(memory, life.written.get(memory), round(recalled[memory].mass, 6), recalled[memory].recalls)
+        HeatRow(memory, life.written.get(memory), round(masses[memory].mass, 6), masses[memory].recalls)
         for memory in chosen
     ]
-    cells = [
-        HeatCell(column, number, weight, what)
-        for number, memory in enumerate(chosen)
-        for column, (_, weight, what) in sorted(recalled[memory].cells.items())
-    ]
-    return Heat(
-        empty.first, empty.last, empty.width, empty.columns, empty.recalls, rows, cells, len(there) - len(chosen)
-    )
+    if width == 1:
+        places = {memory: place for place, memory in enumerate(chosen)}
+        cells = _exact_cells(traces_of(life, first, last, adapter), first, places, recalls)
+    else:
+        cells = [
+            HeatCell(column, place, weight, RECALLED)
+            for place, memory in enumerate(chosen)
+            for column, weight in sorted(masses[memory].best.items())
+        ]
+    return Heat(first, last, width, columns, recalls, rows, cells, len(best) - len(chosen))
+
+
+@dataclass
+class _Mass:
+    mass: float = 0.0
+    recalls: int = 0
+    first: int = 0  # turn
+    best: dict[int, float] = field(default_factory=dict)  # column: the largest weight
+
+
+def _masses(life: Life, first: int, last: int, width: int, adapter: str) -> dict[UUID, _Mass]:
+    """What was recalled in these turns. Forgotten and erased memories are left out, as everywhere."""
+    found: dict[str, _Mass] = {}
+    for turn, memories, weights in _handed_on(life, first, last, adapter):
+        column = (turn - first) // width
+        for memory, weight in zip(memories, weights, strict=True):
+            mass = found.get(memory)
+            if mass is None:
+                mass = found[memory] = _Mass(first=turn)
+            mass.mass += weight
+            mass.recalls += 1
+            mass.best[column] = max(weight, mass.best.get(column, 0.0))
+    known = Memory.objects.filter(pk__in=list(found)).exclude(state=State.FORGOTTEN)
+    return {memory: found[str(memory)] for memory in known.values_list("pk", flat=True)}
+
+
+def _handed_on(life: Life, first: int, last: int, adapter: str) -> Iterator[tuple[int, Sequence[str], Sequence[float]]]:
+    """Turn, memories and weights of each recall that handed something on: from the ledger, since the traces of
+    thousands of turns would be too much to read at once."""
+    turns = {str(turn): ordinal for turn, ordinal in life.present.items() if first <= ordinal <= last}
+    by = {str(pk) for pk in traces_of(life, first, last, adapter).values_list("pk", flat=True)} if adapter else None
+    started = [life.history.first_of[turn] for turn in life.present if turn in life.history.first_of]
+    with connection.cursor() as cursor:
+        for start in range(min(started, default=0), life.history.seq + 1, _EVENTS):
+            cursor.execute(_HANDED_ON, [life.conversation.bank_id, start, start + _EVENTS])
+            for turn, recall, memories, weights in json.loads(cursor.fetchone()[0] or "[]"):
+                if turn in turns and (by is None or recall in by):
+                    yield turns[turn], memories, weights
+
+
+def _exact_cells(
+    traces: QuerySet[Recall], first: int, places: Mapping[UUID, int], recalls: list[UUID | None]
+) -> list[HeatCell]:
+    """Every stored row of the memories in `places`; `recalls` is told the recall of each column. A turn that was
+    tried again shows its last recall."""
+    by_column: dict[int, list[HeatCell]] = {}
+    for trace in traces.defer("normalisation", "regretted", "timings_ms"):
+        column = trace.ordinal - first  # type: ignore[attr-defined]
+        recalls[column] = trace.pk
+        by_column[column] = [
+            HeatCell(column, places[row.memory], row.weight, row.what) for row in rows_of(trace) if row.memory in places
+        ]
+    return [cell for cells in by_column.values() for cell in cells]
+
+
+# By the ledger's own order: a join would leave it to the planner how, and a bank just filled has told it nothing yet.
+_EVENTS = 10_000
+_HANDED_ON = (
+    "SELECT json_agg(json_build_array(turn, data->>'recall', data->'memories', data->'weights') ORDER BY seq)::text "
+    "FROM memory_event WHERE bank_id = %s AND seq >= %s AND seq < %s AND kind = 'recalled'"
+)

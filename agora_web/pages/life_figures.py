@@ -106,7 +106,8 @@ class Importance(LifeFigure):
         columns = [
             Column("turn", _("Turn"), "number"), Column("text", _("Memory"), "words", _of_memory),
             Column("importance", _("Importance"), "number"), Column("first", _("when written"), "number"),
-            Column("label", _("Judged"), "number"), Column("state", _("State"), names=words.state), Column("adapter", _("Scored by")),
+            Column("label", _("Judged"), "number"), Column("state", _("State"), names=words.state),
+            Column("adapter", _("Scored by")),
         ]  # fmt: skip
         empty = _nothing_yet(found) or ("" if rows else _("No memory of these turns fits the filters."))
         note = "" if exact else _("So many memories are shown as bands: mean, lowest and highest of a few turns. "
@@ -114,11 +115,14 @@ class Importance(LifeFigure):
         return Drawn(drawn, _importance_told(rows, first, last), columns, rows, empty, note)
 
 
-def importance_of(found: life.Life, first: int, last: int, asked: Mapping[str, Any]) -> list[life.ImportanceRow]:
+def importance_of(
+    found: life.Life, first: int, last: int, asked: Mapping[str, Any], *, only_judged: bool = False
+) -> list[life.ImportanceRow]:
     """The rows that a query asks for, with what people and machines judged of them."""
-    kinds = [asked["kind"]] if "kind" in asked else []
-    labels = judged(found.conversation.bank_id)
-    return life.importance_rows(found, first, last, labels=labels, kinds=kinds, adapter=asked["adapter"])
+    return life.importance_rows(
+        found, first, last, labels=judged(found.conversation.bank_id), only_judged=only_judged,
+        kinds=[asked["kind"]] if "kind" in asked else [], adapter=asked["adapter"],
+    )  # fmt: skip
 
 
 def _importance_told(rows: Sequence[life.ImportanceRow], first: int, last: int) -> str:
@@ -145,7 +149,7 @@ class Calibration(LifeFigure):
         return rows
 
     def between(self, found: life.Life, first: int, last: int, asked: dict[str, Any]) -> Drawn:
-        rows = life.calibration_rows(importance_of(found, first, last, asked))
+        rows = life.calibration_rows(importance_of(found, first, last, asked, only_judged=True))
         columns = [
             Column("low", _("From"), "number"), Column("high", _("to"), "number"),
             Column("memories", _("Memories"), "number"), Column("importance", _("Mean importance"), "number"),
@@ -200,7 +204,8 @@ class Evictions(LifeFigure):
         columns = [
             Column("came", _("Came at turn"), "number"), Column("left", _("left at turn"), "number"),
             Column("text", _("Memory"), "words", _of_memory), Column("reason", _("Why it left"), names=words.reason),
-            Column("score", _("Ranked at"), "number"), Column("policy", _("Policy")), Column("how", _("How it came"), names=words.how),
+            Column("score", _("Ranked at"), "number"), Column("policy", _("Policy")),
+            Column("how", _("How it came"), names=words.how),
         ]  # fmt: skip
         empty = _nothing_yet(found) or ("" if rows else _("No memory of these turns fits the filters."))
         note = "" if exact else _("So many are counted by turn and reason. Zoom in to see each as a bar.")
@@ -295,8 +300,9 @@ class Moment(LifeFigure):
             Column("text", _("Memory"), "words", _of_memory), Column("turn", _("Turn"), "number"),
             Column("importance", _("Importance then"), "number"), Column("tokens", _("Tokens"), "number"),
             Column("state", _("State"), names=words.state),
-            *([] if against is None else [Column("change", _("Since turn %(n)d") % {"n": against}, names=words.change)]),
         ]  # fmt: skip
+        if against is not None:
+            columns.append(Column("change", _("Since turn %(n)d") % {"n": against}, names=words.change))
         told = _moment_told(found, at, against, counts)
         return Drawn(drawn, told, columns, rows, _nothing_yet(found))
 

@@ -56,7 +56,7 @@ def page_of(rows: Sequence[R], page: int) -> tuple[Sequence[R], int, int]:
 
 def write_csv(out: IO[str], kind: type[R], rows: Iterable[R]) -> None:
     """Write rows of the dataclass `kind` with a head of its fields' names; numbers whole, instants as ISO 8601."""
-    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    names = list(_types(kind))
     writer = csv.writer(out)
     writer.writerow(names)
     for row in rows:
@@ -115,7 +115,10 @@ def _types(kind: Any) -> dict[str, tuple[type, bool]]:
     out = {}
     for name, hint in typing.get_type_hints(kind).items():
         parts = [part for part in typing.get_args(hint) if part is not types.NoneType] or [hint]
-        out[name] = (parts[0], types.NoneType in typing.get_args(hint))
+        optional = types.NoneType in typing.get_args(hint)
+        if optional and parts[0] is str:
+            raise TypeError(f"{kind.__name__}.{name}: a text that may be missing would come back from CSV as none.")
+        out[name] = (parts[0], optional)
     return out
 
 

@@ -261,7 +261,7 @@ class MomentRow:
     state: str  # "" where it was not written yet
     pinned: bool
     reason: str
-    before: str | None  # its state at the other moment; None where there is none to compare with
+    before: str  # its state at the other moment; "" too where there is none to compare with
     change: str  # "came", "left", "" for neither
     text: str = ""
 
@@ -285,7 +285,7 @@ def moment_rows(life: Life, turn: int, against: int | None = None, show: str = "
         out.append(
             MomentRow(
                 memory, life.written.get(memory), one.role, one.importance, one.tokens, state, pinned,
-                mark.reason if mark else "", None if against is None else before, change,
+                mark.reason if mark else "", before, change,
             )
         )  # fmt: skip
     return sorted(out, key=lambda row: (-row.importance, row.turn or 0, row.memory.int))

@@ -89,3 +89,12 @@ def test_a_cell_carries_the_address_behind_it_only_where_there_is_one() -> None:
     shown = Table(columns, [row(), row(pinned=False)], 1, 1, 2).json()
     assert shown["columns"][1] == {"name": "text", "label": "Memory", "kind": "words"}
     assert shown["rows"] == [[1, {"text": "a, b", "href": "/there/"}], [1, "a, b"]]
+
+
+def test_rows_with_texts_that_may_be_missing_are_refused_since_csv_could_not_tell() -> None:
+    @dataclass(frozen=True)
+    class Odd:
+        note: str | None
+
+    with pytest.raises(TypeError, match="Odd.note"):
+        write_csv(io.StringIO(), Odd, [])

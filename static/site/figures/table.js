@@ -29,7 +29,7 @@ export function showTable(place, table, label, turn) {
   const body = table.rows.map((row) => el("tr", {}, ...row.map((value, at) => cell(table.columns[at], value))));
   const wrap = el("div", { class: "table-wrap", tabindex: "0", role: "region", "aria-label": label },
     el("table", { class: "data" }, el("thead", {}, head), el("tbody", {}, ...body)));
-  const pager = el("div", { class: "pager" }, el("span", { role: "status", text: say("figure_rows", { n: table.total, page: table.page, pages: table.pages }) }));
+  const pager = el("div", { class: "pager" }, el("span", { role: "status", text: say("figure_rows", { n: table.total, rows: number.format(table.total), page: table.page, pages: table.pages }) }));
   if (table.pages > 1) {
     for (const [name, page, sentence] of [["before", table.page - 1, say("figure_before")], ["next", table.page + 1, say("figure_next")]]) {
       pager.append(el("button", { type: "button", class: "button small", disabled: page < 1 || page > table.pages, data: { turn: name }, text: sentence, on: { click: () => turn(page) } }));

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import BooleanField, ExpressionWrapper, Q
 
 from memory import selectors
 from memory.engine.types import State
@@ -61,7 +61,7 @@ def life_of(conversation_id: UUID) -> Life:
     """One conversation's life. Raises `NotFound`."""
     found = selectors.conversation(conversation_id)
     rows = Turn.objects.filter(conversation=conversation_id).order_by("ordinal", "created_at")
-    told = list(rows.values_list("pk", "ordinal", Q(replaced_at=None)))
+    told = list(rows.values_list("pk", "ordinal", ExpressionWrapper(Q(replaced_at=None), BooleanField())))
     ordinals = {turn: ordinal for turn, ordinal, _ in told}
     present = {turn: ordinal for turn, ordinal, there in told if there}
     history = histories.open(found.bank)

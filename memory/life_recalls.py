@@ -77,7 +77,8 @@ class WeightRows(Sequence[WeightRow]):
             place = range(len(self))[at]
             return self[place : place + 1][0]
         start, stop, step = at.indices(len(self))
-        before, ids, passed = 0, [], 0
+        ids: list[UUID] = []
+        before = passed = 0
         for pk, size in self._sizes():
             if passed + size > start and passed < stop:
                 before = before if ids else passed

@@ -203,7 +203,7 @@ class Evictions(LifeFigure):
         )
         columns = [
             Column("came", _("Came at turn"), "number"), Column("left", _("left at turn"), "number"),
-            Column("text", _("Memory"), "words", _of_memory), Column("reason", _("Why it left"), names=words.reason),
+            Column("reason", _("Why it left"), names=words.reason), Column("text", _("Memory"), "words", _of_memory),
             Column("score", _("Ranked at"), "number"), Column("policy", _("Policy")),
             Column("how", _("How it came"), names=words.how),
         ]  # fmt: skip
@@ -232,9 +232,9 @@ class Weights(LifeFigure):
         rows = life_recalls.WeightRows(life_recalls.traces_of(found, first, last, asked["adapter"]))
         shown = life_recalls.with_labels(heat, life.with_words(heat.rows))
         columns = [
-            Column("turn", _("Turn"), "number", _of_recall), Column("text", _("Memory"), "words", _of_memory),
-            Column("weight", _("Weight"), "number"), Column("fit", _("Fit"), "number"),
-            Column("floor", _("Floor"), "number"), Column("what", _("What became of it"), names=words.what),
+            Column("turn", _("Turn"), "number", _of_recall), Column("weight", _("Weight"), "number"),
+            Column("what", _("What became of it"), names=words.what), Column("text", _("Memory"), "words", _of_memory),
+            Column("fit", _("Fit"), "number"), Column("floor", _("Floor"), "number"),
             Column("rank", _("Rank"), "number"),
         ]  # fmt: skip
         return Drawn(

@@ -1,4 +1,4 @@
-"""One conversation's memory over time in a real browser: light, dark, 360 px, keyboard, exports, and while a chat runs."""
+"""One conversation's memory over time in a real browser: light, dark, 360 px, by keyboard, and while a chat runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -168,3 +168,62 @@ def test_ten_thousand_turns_open_fast_and_a_range_is_exact(opens: Opens, long_li
     picture_of(page, "life-10000-zoomed")
     page.go_back()
     expect(page.locator("#figure-importance .pager")).to_contain_text("20,000 rows")
+
+
+def short_life(person: Person) -> str:
+    """A conversation of four turns, in a bank that holds all of it."""
+    conversation = person.visitor.begin("Scribe")
+    for said in ("Vera bakes walnut bread.", "The harbour opens at nine.", "Rent is 900 euros.", "Who bakes bread?"):
+        person.visitor.say(conversation, said)
+    return str(conversation)
+
+
+def test_controls_work_by_keyboard_and_rows_can_be_taken_along(page: Page, person: Person) -> None:
+    conversation = short_life(person)
+    page.goto(f"/memories/conversations/{conversation}/life/")
+    shown(page)
+    moment = page.locator("#figure-moment figcaption")
+    expect(moment).to_contain_text("After turn 4")
+    page.get_by_label("After turn").focus()
+    page.keyboard.press("Home")
+    expect(moment).to_contain_text("After turn 0 the bank held 0 memories")
+    expect(page).to_have_url(re.compile(r"\bat=0\b"))
+    page.keyboard.press("End")
+    page.get_by_label("beside turn").fill("2")
+    expect(moment).to_contain_text(re.compile(r"Compared with turn 2, \d came and 0 left"))
+    page.get_by_label("Memories in order of").select_option("mass")
+    expect(page).to_have_url(re.compile("order=mass"))
+    toggle = page.locator("#figure-budget").get_by_role("button", name="Table")
+    toggle.press("Enter")
+    expect(page.locator("#table-budget")).to_be_hidden()
+    expect(toggle).to_have_attribute("aria-expanded", "false")
+
+    with page.expect_download() as taken:
+        page.locator("#figure-evictions").get_by_role("link", name="rows as CSV").click()
+    text = Path(taken.value.path()).read_text(newline="")
+    rows = list(read_csv(SpanRow, io.StringIO(text, newline="")))
+    assert str(len(rows)) == page.locator("#figure-evictions .pager").inner_text().split()[0]
+    bars = [one for one in drawn(page, "evictions") if one["type"] == "bar"]
+    assert sum(len(one["y"]) for one in bars) == len(rows)
+    with page.expect_download() as taken:
+        page.locator("#figure-importance").get_by_role("button", name="picture as PNG").click()
+    assert Path(taken.value.path()).read_bytes().startswith(b"\x89PNG")
+    assert taken.value.suggested_filename == "importance.png"
+    assert cells(page, "importance", "Turn")[0] == "1"
+
+
+def test_an_open_page_follows_the_chat_and_equals_one_that_is_opened_then(page: Page, person: Person) -> None:
+    conversation = short_life(person)
+    page.goto(f"/memories/conversations/{conversation}/life/")
+    shown(page)
+    expect(page.locator("#turn-count")).to_have_text("4 turns")
+    person.visitor.say(conversation, "My bicycle has a green bell.")
+    expect(page.locator("#turn-count")).to_have_text("5 turns")
+    expect(page.locator("#figure-moment figcaption")).to_contain_text("After turn 5")
+    expect(page.locator("#figure-importance")).to_contain_text("green bell")
+    shown(page)
+    names = [name for name in FIGURES if name != "calibration"]
+    followed = {name: (drawn(page, name), page.locator(f"#table-{name}").inner_text()) for name in names}
+    page.reload()
+    shown(page)
+    assert followed == {name: (drawn(page, name), page.locator(f"#table-{name}").inner_text()) for name in names}

@@ -96,5 +96,5 @@ def test_rows_with_texts_that_may_be_missing_are_refused_since_csv_could_not_tel
     class Odd:
         note: str | None
 
-    with pytest.raises(TypeError, match="Odd.note"):
+    with pytest.raises(TypeError, match=r"Odd\.note"):
         write_csv(io.StringIO(), Odd, [])

@@ -17,7 +17,8 @@ function cell(column, value) {
   const inside = shown(column.kind, linked ? value.text : value);
   const classes = column.kind === "number" ? "number" : column.kind === "words" ? "words" : "";
   const node = el("td", { class: classes || null, dir: column.kind === "words" ? "auto" : null });
-  node.append(linked ? el("a", { href: value.href }, inside) : inside);
+  if (column.kind === "words") node.title = String(linked ? value.text : value ?? "");
+  node.append(linked ? el("a", { href: value.href }, inside) : column.kind === "words" ? el("span", {}, inside) : inside);
   return node;
 }
 

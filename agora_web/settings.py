@@ -18,6 +18,7 @@ from urllib.parse import quote, urlsplit
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
+from agora_web import bundles
 from agora_web.local.paths import LocalPaths
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -308,9 +309,16 @@ TIME_ZONE = "UTC"
 
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_FINDERS = [
+    "django.contrib.staticfiles.finders.FileSystemFinder",
+    "django.contrib.staticfiles.finders.AppDirectoriesFinder",
+    "agora_web.bundles.PlotlyFinder",
+]
+PLOTLY_BUNDLE = bundles.PLOTLY
 STATIC_ROOT = BASE_DIR / "staticfiles"
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = DEBUG or TESTING
+WHITENOISE_IMMUTABLE_FILE_TEST = bundles.IMMUTABLE
 
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {

@@ -5,7 +5,9 @@ from django.urls import include, path
 from django.views.generic import RedirectView
 
 from agora_web.accounts.views import profile
+from agora_web.pages import life_figures
 from agora_web.pages.jobs import jobs
+from agora_web.pages.life import life
 from agora_web.pages.ready import ready
 
 urlpatterns = [
@@ -15,6 +17,15 @@ urlpatterns = [
     path("accounts/", include("allauth.account.urls")),
     path("", include("agents.urls")),
     path("", include("training.urls")),
+    path("memories/conversations/<uuid:conversation_id>/life/", life, name="life"),
+    *(
+        path(
+            f"api/conversations/<uuid:conversation_id>/life/{figure.name}/",
+            figure.as_view(),
+            name=f"api_life_{figure.name}",
+        )
+        for figure in life_figures.FIGURES
+    ),
     path("api/", include("memory.api.urls")),
     path("jobs/", jobs, name="jobs"),
     path("admin/", admin.site.urls),

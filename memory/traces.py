@@ -64,6 +64,11 @@ def trace_rows(trace: Trace) -> list[dict[str, Any]]:
     ]
 
 
+def ranked(trace: Trace) -> Floats:
+    """Logit, weight and fit of a trace's rows, best first: (R, 3)."""
+    return _unpacked(trace)[:, :_ABSOLUTE]
+
+
 def signals_in(trace: Trace, names: Sequence[str]) -> Floats:
     """The stored signals (R, len(names)) of a trace's rows in the order of `names`; 0 where it has no such signal."""
     stored = _unpacked(trace)[:, _ABSOLUTE : _ABSOLUTE + len(trace.signals)]

@@ -133,6 +133,8 @@ class ChatPage {
     at("agent-notice").textContent = agent?.notice ?? "";
     at("agent-notice").hidden = !agent?.notice;
     at("thread-head").hidden = false;
+    at("life-link").hidden = !conversation;
+    if (conversation) at("life-link").href = at("life-link").dataset.address.replace(/[0-9a-f-]{36}/, conversation);
     this.title(title);
   }
 

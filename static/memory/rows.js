@@ -63,6 +63,8 @@ function factsOf(row, options) {
     const link = sourceLink(source, options.here);
     if (link) facts.append(link);
   }
+  const [told] = row.sources ?? [];
+  if (told?.conversation) facts.append(el("a", { class: "memory-life", href: `/memories/conversations/${told.conversation}/life/`, text: say("over_time") }));
   if (row.importance !== undefined && row.importance !== null) facts.append(el("span", { class: "figure", title: say("importance_title"), text: say("importance", { value: two.format(row.importance) }) }));
   if (options.note) facts.append(el("span", { text: options.note }));
   return facts;

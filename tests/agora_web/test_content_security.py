@@ -77,6 +77,17 @@ def test_every_page_carries_the_policy_and_keeps_to_it_signed_in_or_out(root: Cl
     assert seen > 15
 
 
+def test_pages_with_figures_alone_may_style_inline_and_make_pictures_and_run_no_other_scripts(root: Client) -> None:
+    page = root.get(f"/memories/conversations/{root.conversation}/life/")  # type: ignore[attr-defined]
+    assert page.status_code == 200
+    policy = policy_of(page["Content-Security-Policy"])
+    more = {"style-src": "'self' 'unsafe-inline'", "img-src": "'self' data: blob:"}
+    assert policy == ALLOWED | more
+    assert inline_of(page.content.decode()) == []
+    figure = root.get(f"/api/conversations/{root.conversation}/life/importance/")  # type: ignore[attr-defined]
+    assert policy_of(figure["Content-Security-Policy"]) == ALLOWED
+
+
 def test_error_pages_keep_to_the_policy_too(root: Client) -> None:
     refused = Client(enforce_csrf_checks=True).post("/accounts/login/", {})
     forbidden = Client()

@@ -1,0 +1,321 @@
+"""The figures of one conversation's memory, as JSON: memory's rows, with what training knows of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from django.urls import NoReverseMatch, reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from rest_framework import serializers
+
+from agora_web.pages import life_words as words
+from memory import life, life_recalls
+from memory.api.figures import Drawn, FigureQuery, FigureView
+from memory.charts import importance, moments, recalls, spans
+from memory.figure_rows import Column
+from training.services.judgements import judged
+
+SHOWS = ("held", "pinned", "archived", "came", "left", "all")
+
+
+class LifeQuery(FigureQuery):
+    """A range of turns, and which memories."""
+
+    kind = serializers.ChoiceField(list(words.GROUPS), required=False)
+    reason = serializers.ChoiceField(list(words.REASONS), required=False)
+    adapter = serializers.CharField(max_length=80, required=False, default="")
+    order = serializers.ChoiceField(["time", "mass"], required=False, default="time")
+    at = serializers.IntegerField(min_value=0, required=False)
+    against = serializers.IntegerField(min_value=0, required=False)
+    show = serializers.ChoiceField(SHOWS, required=False)
+
+    def get_fields(self) -> Any:
+        ends = {name: serializers.IntegerField(min_value=1, required=False) for name in ("from", "to")}
+        return super().get_fields() | ends
+
+
+class LifeFigure(FigureView):
+    """A figure of one conversation, between two of its turns."""
+
+    query = LifeQuery
+
+    def drawn(self, asked: dict[str, Any], **ids: UUID) -> Drawn:
+        found = life.life_of(ids["conversation_id"])
+        first, last = found.stretch(asked.get("from"), asked.get("to"))
+        return self.between(found, first, last, asked)
+
+    def between(self, found: life.Life, first: int, last: int, asked: dict[str, Any]) -> Drawn:
+        raise NotImplementedError
+
+    def finished(self, rows: Sequence[Any]) -> Sequence[Any]:
+        return life.with_words(rows)
+
+
+def memory_address(memory: UUID) -> str:
+    """The page of one memory; "" while there is none."""
+    return _address("memory_page", memory)
+
+
+def recall_address(recall: UUID) -> str:
+    """The page of one recall; "" while there is none."""
+    return _address("recall_page", recall)
+
+
+def _address(name: str, key: UUID) -> str:
+    try:
+        return reverse(name, args=[key])
+    except NoReverseMatch:
+        return ""
+
+
+def _of_memory(row: Any) -> str:
+    return memory_address(row.memory)
+
+
+def _of_recall(row: Any) -> str:
+    return recall_address(row.recall)
+
+
+def _nothing_yet(found: life.Life) -> str:
+    if not found.turns:
+        return _("This conversation has no turn yet.")
+    return "" if found.written else _("Nothing of this conversation was remembered yet.")
+
+
+def _range(first: int, last: int) -> dict[str, int]:
+    return {"first": first, "last": last}
+
+
+class Importance(LifeFigure):
+    row, name = life.ImportanceRow, "importance"
+
+    def finished(self, rows: Sequence[Any]) -> Sequence[Any]:
+        return life.with_words(rows, ("text", "speaker"))
+
+    def between(self, found: life.Life, first: int, last: int, asked: dict[str, Any]) -> Drawn:
+        rows = importance_of(found, first, last, asked)
+        exact = importance.is_exact(rows)
+        drawn = importance.importance_figure(
+            self.finished(rows) if exact else rows, first, last, address=memory_address, names=words.group,
+            changes=life.adapter_changes(found, first, last),
+        )  # fmt: skip
+        columns = [
+            Column("turn", _("Turn"), "number"), Column("text", _("Memory"), "words", _of_memory),
+            Column("importance", _("Importance"), "number"), Column("first", _("when written"), "number"),
+            Column("label", _("Judged"), "number"), Column("state", _("State"), names=words.state),
+            Column("adapter", _("Scored by")),
+        ]  # fmt: skip
+        empty = _nothing_yet(found) or ("" if rows else _("No memory of these turns fits the filters."))
+        note = "" if exact else _("So many memories are shown as bands: mean, lowest and highest of a few turns. "
+                                  "Zoom in to see each.")  # fmt: skip
+        return Drawn(drawn, _importance_told(rows, first, last), columns, rows, empty, note)
+
+
+def importance_of(
+    found: life.Life, first: int, last: int, asked: Mapping[str, Any], *, only_judged: bool = False
+) -> list[life.ImportanceRow]:
+    """The rows that a query asks for, with what people and machines judged of them."""
+    return life.importance_rows(
+        found, first, last, labels=judged(found.conversation.bank_id), only_judged=only_judged,
+        kinds=[asked["kind"]] if "kind" in asked else [], adapter=asked["adapter"],
+    )  # fmt: skip
+
+
+def _importance_told(rows: Sequence[life.ImportanceRow], first: int, last: int) -> str:
+    if not rows:
+        return ""
+    scores = [row.importance for row in rows]
+    told = ngettext(
+        "%(n)d memory of turns %(first)d to %(last)d, importance from %(low).2f to %(high).2f, on average %(mean).2f; "
+        "%(judged)d judged.",
+        "%(n)d memories of turns %(first)d to %(last)d, importance from %(low).2f to %(high).2f, on average %(mean).2f;"
+        " %(judged)d judged.",
+        len(rows),
+    )  # fmt: skip
+    return told % {
+        "n": len(rows), "low": min(scores), "high": max(scores), "mean": sum(scores) / len(scores),
+        "judged": sum(row.label is not None for row in rows), **_range(first, last),
+    }  # fmt: skip
+
+
+class Calibration(LifeFigure):
+    row, name = life.CalibrationRow, "calibration"
+
+    def finished(self, rows: Sequence[Any]) -> Sequence[Any]:
+        return rows
+
+    def between(self, found: life.Life, first: int, last: int, asked: dict[str, Any]) -> Drawn:
+        rows = life.calibration_rows(importance_of(found, first, last, asked, only_judged=True))
+        columns = [
+            Column("low", _("From"), "number"), Column("high", _("to"), "number"),
+            Column("memories", _("Memories"), "number"), Column("importance", _("Mean importance"), "number"),
+            Column("label", _("Mean judgement"), "number"),
+        ]  # fmt: skip
+        empty = "" if rows else _("No memory of these turns was judged yet: say useful, outdated or wrong of one in "
+                                  "the chat, or open the conversation to labelling.")  # fmt: skip
+        n = sum(row.memories for row in rows)
+        told = ngettext(
+            "%(n)d judged memory by its importance: on the dotted line a score means what people say.",
+            "%(n)d judged memories by their importance: on the dotted line a score means what people say.", n,
+        )  # fmt: skip
+        return Drawn(importance.calibration_figure(rows), told % {"n": n} if n else "", columns, rows, empty)
+
+
+class Budget(LifeFigure):
+    row, name = life.BudgetRow, "budget"
+
+    def finished(self, rows: Sequence[Any]) -> Sequence[Any]:
+        return rows
+
+    def between(self, found: life.Life, first: int, last: int, asked: dict[str, Any]) -> Drawn:
+        rows = life.budget_rows(found, first, last)
+        columns = [
+            Column("turn", _("Turn"), "number"), Column("at", _("When"), "time"),
+            Column("memories", _("Memories"), "number"), Column("budget_memories", _("of at most"), "number"),
+            Column("tokens", _("Tokens"), "number"), Column("budget_tokens", _("of at most"), "number"),
+        ]  # fmt: skip
+        told = ""
+        if rows:
+            end = rows[-1]
+            told = _("After turn %(turn)d the bank held %(memories)d of %(most)d memories (%(share).0f %%) and "
+                     "%(tokens)d of %(most_tokens)d tokens (%(token_share).0f %%), over all its conversations.") % {
+                "turn": end.turn, "memories": end.memories, "most": end.budget_memories,
+                "share": 100 * end.memories_share, "tokens": end.tokens, "most_tokens": end.budget_tokens,
+                "token_share": 100 * end.tokens_share,
+            }  # fmt: skip
+        empty = _nothing_yet(found) or ("" if rows else _("None of these turns has changed the bank."))
+        return Drawn(spans.budget_figure(rows, first, last), told, columns, rows, empty)
+
+
+class Evictions(LifeFigure):
+    row, name = life.SpanRow, "evictions"
+
+    def between(self, found: life.Life, first: int, last: int, asked: dict[str, Any]) -> Drawn:
+        reasons = [asked["reason"]] if "reason" in asked else []
+        rows = life.span_rows(found, first, last, reasons=reasons, adapter=asked["adapter"])
+        exact = spans.is_exact(rows)
+        drawn = spans.spans_figure(
+            self.finished(rows) if exact else rows, first, last, address=memory_address, names=words.reason
+        )
+        columns = [
+            Column("came", _("Came at turn"), "number"), Column("left", _("left at turn"), "number"),
+            Column("reason", _("Why it left"), names=words.reason), Column("text", _("Memory"), "words", _of_memory),
+            Column("score", _("Ranked at"), "number"), Column("policy", _("Policy")),
+            Column("how", _("How it came"), names=words.how),
+        ]  # fmt: skip
+        empty = _nothing_yet(found) or ("" if rows else _("No memory of these turns fits the filters."))
+        note = "" if exact else _("So many are counted by turn and reason. Zoom in to see each as a bar.")
+        return Drawn(drawn, _evictions_told(rows, first, last), columns, rows, empty, note)
+
+
+def _evictions_told(rows: Sequence[life.SpanRow], first: int, last: int) -> str:
+    if not rows:
+        return ""
+    gone = Counter(row.reason for row in rows if row.left is not None and first <= row.left <= last)
+    held = sum(row.left is None or row.left > last for row in rows)
+    why = ", ".join(f"{words.reason(reason)} {n}" for reason, n in gone.most_common())
+    told = _("Between turns %(first)d and %(last)d %(left)d left the bank; %(held)d were in it at the end.") % {
+        "left": gone.total(), "held": held, **_range(first, last),
+    }  # fmt: skip
+    return f"{told} {_('Why they left')}: {why}." if why else told
+
+
+class Weights(LifeFigure):
+    row, name = life_recalls.WeightRow, "weights"
+
+    def between(self, found: life.Life, first: int, last: int, asked: dict[str, Any]) -> Drawn:
+        heat = life_recalls.heat_of(found, first, last, order=asked["order"], adapter=asked["adapter"])
+        rows = life_recalls.WeightRows(life_recalls.traces_of(found, first, last, asked["adapter"]))
+        shown = life_recalls.with_labels(heat, life.with_words(heat.rows))
+        columns = [
+            Column("turn", _("Turn"), "number", _of_recall), Column("weight", _("Weight"), "number"),
+            Column("what", _("What became of it"), names=words.what), Column("text", _("Memory"), "words", _of_memory),
+            Column("fit", _("Fit"), "number"), Column("floor", _("Floor"), "number"),
+            Column("rank", _("Rank"), "number"),
+        ]  # fmt: skip
+        return Drawn(
+            recalls.weights_figure(shown, address=recall_address), _weights_told(heat), columns, rows,
+            _nothing_yet(found) or _nothing_recalled(heat, len(rows)), _weights_note(heat),
+        )  # fmt: skip
+
+
+def _nothing_recalled(heat: life_recalls.Heat, rows: int) -> str:
+    if heat.rows:
+        return ""
+    if rows:
+        return _(
+            "In these turns every memory lay below the floor: nothing was recalled. The table has what was weighed."
+        )
+    return _("Nothing was recalled in these turns. An imported conversation is remembered without asking the bank.")
+
+
+def _weights_told(heat: life_recalls.Heat) -> str:
+    if not heat.rows:
+        return ""
+    best = max(heat.rows, key=lambda row: row.mass)
+    told = ngettext(
+        "%(n)d memory was recalled in turns %(first)d to %(last)d.",
+        "%(n)d memories were recalled in turns %(first)d to %(last)d.", len(heat.rows) + heat.others,
+    )  # fmt: skip
+    told %= {"n": len(heat.rows) + heat.others, **_range(heat.first, heat.last)}
+    most = ngettext(
+        "The one with most weight was recalled %(n)d time, %(mass).2f in all.",
+        "The one with most weight was recalled %(n)d times, %(mass).2f in all.", best.recalls,
+    )  # fmt: skip
+    return f"{told} {most % {'n': best.recalls, 'mass': best.mass}}"
+
+
+def _weights_note(heat: life_recalls.Heat) -> str:
+    notes = []
+    if not heat.exact:
+        notes.append(
+            _("Each column is %(n)d turns and shows the largest weight. Near misses and what lay below the floor "
+              "are shown from %(most)d turns on downwards: zoom in.") % {"n": heat.width,
+                                                                        "most": life_recalls.EXACT_TURNS}
+        )  # fmt: skip
+    if heat.others:
+        notes.append(
+            ngettext("%(n)d more was recalled with less weight.", "%(n)d more were recalled with less weight.",
+                     heat.others) % {"n": heat.others}
+        )  # fmt: skip
+    return " ".join(notes)
+
+
+class Moment(LifeFigure):
+    row, name = life.MomentRow, "moment"
+
+    def between(self, found: life.Life, first: int, last: int, asked: dict[str, Any]) -> Drawn:
+        at = min(asked.get("at", found.turns), found.turns)
+        against = min(asked["against"], found.turns) if "against" in asked else None
+        show = asked.get("show") or ("held" if against is None else "all")
+        rows = life.moment_rows(found, at, against, show)
+        counts = life.places_at(found, at)
+        before = None if against is None else life.places_at(found, against)
+        drawn = moments.moment_figure(at, counts, against, before, names=words.place)
+        columns = [
+            Column("text", _("Memory"), "words", _of_memory), Column("turn", _("Turn"), "number"),
+            Column("importance", _("Importance then"), "number"), Column("tokens", _("Tokens"), "number"),
+            Column("state", _("State"), names=words.state),
+        ]  # fmt: skip
+        if against is not None:
+            columns.append(Column("change", _("Since turn %(n)d") % {"n": against}, names=words.change))
+        told = _moment_told(found, at, against, counts)
+        return Drawn(drawn, told, columns, rows, _nothing_yet(found))
+
+
+def _moment_told(found: life.Life, at: int, against: int | None, counts: Counter[str]) -> str:
+    held = counts["held"] + counts["pinned"]
+    told = _("After turn %(turn)d the bank held %(held)d memories, %(pinned)d of them pinned; %(out)d were elsewhere.")
+    told %= {"turn": at, "held": held, "pinned": counts["pinned"], "out": counts.total() - held}
+    if against is None:
+        return told
+    came, left = (len(life.moment_rows(found, at, against, show)) for show in ("came", "left"))
+    since = _("Compared with turn %(n)d, %(came)d came and %(left)d left.")
+    return f"{told} {since % {'n': against, 'came': came, 'left': left}}"
+
+
+FIGURES: tuple[type[LifeFigure], ...] = (Importance, Calibration, Budget, Evictions, Weights, Moment)

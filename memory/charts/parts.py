@@ -1,0 +1,107 @@
+"""What all figures share: colours by the role that they play, and the frame of a plot.
+
+A figure names no colour. It says `role:accent`, and the script that draws it reads the colour from the site's tokens
+(`--figure-accent` in static/site/figures.css), which have a light and a dark one: a figure is redrawn, not asked for
+anew, when the theme changes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Any
+
+Figure = dict[str, Any]
+EXCERPT = 80  # characters of a memory that a mark shows when it is pointed at
+
+
+class Role(StrEnum):
+    """What a colour is for. Each has a token of its name in figures.css; the eight hues are Okabe and Ito's."""
+
+    INK = "ink"
+    MUTED = "muted"
+    GRID = "grid"
+    SURFACE = "surface"
+    ACCENT = "accent"
+    MEMORY = "memory"
+    OUTLINE = "outline"
+    HEAT_LOW = "heat-low"
+    HEAT_HIGH = "heat-high"
+    NEAR_LOW = "near-low"
+    NEAR_HIGH = "near-high"
+    BELOW_LOW = "below-low"
+    BELOW_HIGH = "below-high"
+    FIRST = "hue-1"
+    SECOND = "hue-2"
+    THIRD = "hue-3"
+    FOURTH = "hue-4"
+    FIFTH = "hue-5"
+    SIXTH = "hue-6"
+    SEVENTH = "hue-7"
+
+
+HUES = (Role.FIRST, Role.SECOND, Role.THIRD, Role.FOURTH, Role.FIFTH, Role.SIXTH, Role.SEVENTH)
+SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "x", "star")  # beside the hue, for who sees none
+
+
+def colour(role: Role) -> str:
+    """How a figure names the colour of a role."""
+    return f"role:{role.value}"
+
+
+def scale(low: Role, high: Role) -> list[list[Any]]:
+    """A colour scale from one role to another."""
+    return [[0.0, colour(low)], [1.0, colour(high)]]
+
+
+def figure(data: Sequence[Mapping[str, Any]], **layout: Any) -> Figure:
+    """A figure with the frame that all share; `layout` adds to it, one level deep for the axes."""
+    axis = {
+        "gridcolor": colour(Role.GRID), "linecolor": colour(Role.GRID), "zeroline": False,
+        "tickfont": {"color": colour(Role.MUTED), "size": 11}, "automargin": True,
+        "title": {"font": {"color": colour(Role.MUTED), "size": 12}},
+    }  # fmt: skip
+    frame: dict[str, Any] = {
+        "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)", "showlegend": len(data) > 1,
+        "font": {"color": colour(Role.INK), "size": 12},
+        "margin": {"l": 48, "r": 12, "t": 8, "b": 40}, "dragmode": "zoom", "hovermode": "closest",
+        "hoverlabel": {
+            "bgcolor": colour(Role.SURFACE), "bordercolor": colour(Role.GRID), "font": {"color": colour(Role.INK)},
+            "align": "left",
+        },
+        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": 11}},
+        "xaxis": dict(axis), "yaxis": dict(axis),
+    }  # fmt: skip
+    for name, value in layout.items():
+        if name.startswith(("xaxis", "yaxis")):
+            frame[name] = _axis(axis, value)
+        else:
+            frame[name] = value
+    return {"data": [dict(trace) for trace in data], "layout": frame}
+
+
+def _axis(base: Mapping[str, Any], told: Mapping[str, Any]) -> dict[str, Any]:
+    told = dict(told)
+    if isinstance(told.get("title"), str):
+        told["title"] = {**base["title"], "text": told["title"]}
+    return {**base, **told}
+
+
+def time_axis(first: int, last: int, title: str) -> dict[str, Any]:
+    """The axis that the figures of one conversation share: numbers of turns, from `first` to `last`."""
+    return {"title": title, "range": [first - 0.5, last + 0.5], "tickformat": ",d", "dtick": _step(last - first + 1)}
+
+
+def _step(turns: int) -> int:
+    """Whole turns between two ticks, about eight of them."""
+    rough = max(1.0, turns / 8)
+    power = 10 ** math.floor(math.log10(rough))
+    return int(max(1, next(n * power for n in (1, 2, 5, 10) if n * power >= rough)))
+
+
+def plain(text: str, most: int = EXCERPT) -> str:
+    """Words of a memory for a mark: short, on one line, and with nothing that Plotly reads as its markup."""
+    line = " ".join(text.split())
+    line = line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
+    return line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

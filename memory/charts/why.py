@@ -17,7 +17,7 @@ from memory.why import contributions_of
 Address = Callable[[UUID], str]
 Names = Callable[[str], str]
 
-MOST_SIGNALS = len(HUES)  # each with a hue; the rest of the sum is one bar
+MOST_SIGNALS = 6  # each with a hue that no other comes near; the rest of the sum is one bar
 LABEL = 40  # characters of a memory beside its bars
 OTHERS = "others"
 BAR = 26  # pixels a memory
@@ -139,8 +139,8 @@ def reread_figure(rows: Sequence[RereadRow], *, address: Address = lambda memory
             "x": [weight for weight, _recalled in found], "customdata": addresses,
             "marker": {
                 "color": colour(role), "line": {"width": 1, "color": colour(role)},
-                "pattern": {"shape": ["" if recalled else "/" for _weight, recalled in found], "solidity": 0.4,
-                            "fgcolor": colour(Role.SURFACE)},
+                "pattern": {"shape": ["" if recalled else "/" for _weight, recalled in found], "solidity": 0.35,
+                            "size": 6, "fgcolor": colour(role)},
             },
             "hovertemplate": f"{name}: %{{x:.4f}}<extra></extra>",
         }

@@ -1,4 +1,4 @@
-"""The pages of one recall and of one memory in a real browser: from the chat, by mouse and keyboard; light, dark, 360 px."""
+"""The pages of one recall and of one memory in a real browser, by mouse and keyboard; in light, dark and at 360 px."""
 
 from __future__ import annotations
 
@@ -24,10 +24,13 @@ SAID = [
 QUESTION = "Where does my sister Vera live?"
 
 
-def talk(person: Person) -> str:
-    """Tell Scribe some things and ask for one; returns the conversation."""
-    conversation = person.visitor.begin("Scribe")
-    for said in [*SAID, QUESTION]:
+SMALL_TALK = ["Good morning.", "It rains again.", "I like chess.", "What a week!", "My tea is cold.", "Well then."]
+
+
+def talk(person: Person, agent: str = "Scribe") -> str:
+    """Tell an agent some things and ask for one; returns the conversation. A prompt shows the last six turns anyway."""
+    conversation = person.visitor.begin(agent)
+    for said in [*SAID, *(SMALL_TALK if agent != "Scribe" else []), QUESTION]:
         person.visitor.say(conversation, said)
     return str(conversation)
 
@@ -58,7 +61,7 @@ def test_from_a_row_of_the_chat_to_its_recall_and_to_its_memory(page: Page, pers
     shown(page, "contributions", "floor")
     table = page.locator("#table-contributions")
     expect(table.locator("tbody tr").first).to_contain_text("Évora")
-    expect(page.locator("#figure-contributions .plot .bars path").first).to_be_visible()
+    expect(page.locator("#figure-contributions .plot .barlayer path").first).to_be_visible()
 
     page.get_by_label("Candidates", exact=True).select_option("below")
     page.locator("[data-figure-filters] button[type=submit]").click()
@@ -114,7 +117,7 @@ def test_what_is_done_to_a_memory_on_its_page_shows_in_its_history(page: Page, p
 def test_both_pages_stand_in_a_wide_and_a_narrow_window_and_axe_finds_nothing(
     opens: Opens, person: Person, scheme: str, picture: Callable[[Page, str], None]
 ) -> None:
-    conversation = talk(person)
+    conversation = talk(person, "SmolLM")
     page = opens(person, color_scheme=scheme).new_page()
     wrong: list[str] = []
 
@@ -124,10 +127,8 @@ def test_both_pages_stand_in_a_wide_and_a_narrow_window_and_axe_finds_nothing(
             shown(page, *figures)
             for part in page.locator("main > section, main > form").all():
                 part.scroll_into_view_if_needed()
-                picture(
-                    page,
-                    f"{name}-{scheme}-{width}-{part.get_attribute('id') or part.get_attribute('aria-labelledby') or 'filters'}",
-                )
+                named = part.get_attribute("id") or part.get_attribute("aria-labelledby") or "filters"
+                picture(page, f"{name}-{scheme}-{width}-{named}")
             if scrolls_sideways(page):
                 wrong.append(f"{name} at {window['width']} px scrolls sideways")
             wrong.extend(f"{name}, {scheme}, {width}: {fault}" for fault in faults(page, scheme))

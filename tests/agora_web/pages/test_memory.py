@@ -17,8 +17,8 @@ from memory.services.conversations import rename_conversation
 from memory.story import HappenedRow, PartRow, happened_rows, part_rows, score_rows, story_of, stretches, tellings
 from memory.tenancy import acting_as
 from memory.traces import ranked
+from tests.agora_web.pages.test_recall import exported_by
 from tests.agora_web.test_content_security import inline_of, policy_of
-from tests.agora_web.test_recall_page import exported_by
 from tests.memory.charts.test_parts import checked
 from tests.scenes import begin, make_agent, make_person, take_turn
 from training.models import About, Label, Source

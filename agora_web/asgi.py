@@ -13,6 +13,7 @@ from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E40
 
 from agents.routing import websocket_urlpatterns as chat_sockets  # noqa: E402
 from agora_web.opening import Opening  # noqa: E402
+from agora_web.pages.sockets import websocket_urlpatterns as page_sockets  # noqa: E402
 from training.routing import websocket_urlpatterns as training_sockets  # noqa: E402
 
 application = Opening(
@@ -20,7 +21,7 @@ application = Opening(
         {
             "http": django_application,
             "websocket": AllowedHostsOriginValidator(
-                AuthMiddlewareStack(URLRouter([*chat_sockets, *training_sockets]))
+                AuthMiddlewareStack(URLRouter([*chat_sockets, *training_sockets, *page_sockets]))
             ),
         }
     )

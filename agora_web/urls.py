@@ -5,10 +5,12 @@ from django.urls import include, path
 from django.views.generic import RedirectView
 
 from agora_web.accounts.views import profile
-from agora_web.pages import life_figures
+from agora_web.pages import life_figures, memory_figures, recall_figures
 from agora_web.pages.jobs import jobs
 from agora_web.pages.life import life
+from agora_web.pages.memory import memory
 from agora_web.pages.ready import ready
+from agora_web.pages.recall import recall
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="chat"), name="home"),
@@ -25,6 +27,16 @@ urlpatterns = [
             name=f"api_life_{figure.name}",
         )
         for figure in life_figures.FIGURES
+    ),
+    path("memories/recalls/<uuid:recall_id>/", recall, name="recall_page"),
+    *(
+        path(f"api/recalls/<uuid:recall_id>/{figure.name}/", figure.as_view(), name=f"api_recall_{figure.name}")
+        for figure in recall_figures.FIGURES
+    ),
+    path("memories/<uuid:memory_id>/", memory, name="memory_page"),
+    *(
+        path(f"api/memories/<uuid:memory_id>/{figure.name}/", figure.as_view(), name=f"api_memory_{figure.name}")
+        for figure in memory_figures.FIGURES
     ),
     path("api/", include("memory.api.urls")),
     path("jobs/", jobs, name="jobs"),

@@ -12,6 +12,8 @@ from datetime import datetime
 from typing import IO, Any, TypeVar
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 R = TypeVar("R")
 
 PER_PAGE = 50
@@ -25,7 +27,7 @@ class Column:
 
     name: str
     label: str
-    kind: str = "text"  # or "words" (of people), "number", "time"
+    kind: str = "text"  # or "words" (of people), "number", "time", "truth"
     href: Callable[[Any], str] | None = None  # the address behind a row's cell; "" for none
     names: Callable[[str], str] | None = None  # a code in words; exports keep the code
 
@@ -87,7 +89,9 @@ def write_json(out: IO[str], kind: type[R], rows: Iterable[R]) -> None:
 def _cell(column: Column, row: Any) -> Any:
     value = getattr(row, column.name)
     shown = _plain(value) if isinstance(value, datetime | UUID) else value
-    if column.names and isinstance(value, str) and value:
+    if column.kind == "truth":
+        shown = _("yes") if value else _("no")
+    elif column.names and isinstance(value, str) and value:
         shown = column.names(value)
     href = column.href(row) if column.href else ""
     return {"text": shown, "href": href} if href else shown

@@ -102,6 +102,10 @@ def _step(turns: int) -> int:
 
 def plain(text: str, most: int = EXCERPT) -> str:
     """Words of a memory for a mark: short, on one line, and with nothing that Plotly reads as its markup."""
+    return plain_line(text, most).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def plain_line(text: str, most: int = EXCERPT) -> str:
+    """Words on one line, at most so many characters."""
     line = " ".join(text.split())
-    line = line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
-    return line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from typing import Any
@@ -167,10 +167,15 @@ def _previous_of(trace: Recall) -> Turn | None:
     return before.order_by("-ordinal").first()
 
 
-def archive_candidates(bank: Bank, hot: HotBank, cue: Cue, words: Sequence[str]) -> list[Loaded]:
+def archive_candidates(
+    bank: Bank, hot: HotBank, cue: Cue, words: Sequence[str], *, among: Collection[UUID] | None = None
+) -> list[Loaded]:
     """The archived memories nearest to the cue by vector and by words; withdrawn ones never, and what was merged by
-    what it was merged into."""
-    archived = Memory.objects.filter(bank=bank, state=State.ARCHIVED).exclude(archive_reason__in=UNFOUND)
+    what it was merged into. With `among` only of those, which were in the archive at another time."""
+    archived = Memory.objects.filter(bank=bank, state=State.ARCHIVED)
+    if among is not None:
+        archived = Memory.objects.filter(bank=bank, pk__in=among).exclude(state=State.FORGOTTEN)
+    archived = archived.exclude(archive_reason__in=UNFOUND)
     by_words = _archived_by_words(bank, {word: hot.index.idf(word) for word in words})
     vector = "[" + ",".join(f"{x:.6g}" for x in cue.vector) + "]"
     by_vector = list(

@@ -67,6 +67,7 @@ function factsOf(row, options) {
   if (told?.conversation) facts.append(el("a", { class: "memory-life", href: `/memories/conversations/${told.conversation}/life/`, text: say("over_time") }));
   if (row.importance !== undefined && row.importance !== null) facts.append(el("span", { class: "figure", title: say("importance_title"), text: say("importance", { value: two.format(row.importance) }) }));
   if (options.note) facts.append(el("span", { text: options.note }));
+  if (!options.alone && row.state !== "erased") facts.append(el("a", { class: "memory-history", href: `/memories/${row.memory ?? row.id}/`, text: say("history") }));
   return facts;
 }
 
@@ -110,7 +111,7 @@ function whyButton(id, options, node) {
 
 /**
  * A list row for `row` (a Row of a recall, or a Memory). Options: `here` (conversation shown), `recall` (id; adds
- * "Why?"), `note` (extra words), `actions(row)` (extra buttons). It follows every change of its memory.
+ * "Why?"), `note` (extra words), `actions(row)` (extra buttons), `alone` (the row is the page: no link to it). It follows every change of its memory.
  */
 export function memoryRow(row, options = {}) {
   const id = row.memory ?? row.id;

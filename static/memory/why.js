@@ -47,6 +47,7 @@ function filled(row, trace) {
     el("h4", { text: say("why_title") }),
     el("ul", { class: "contributions" }, ...parts.map(([name, value]) => contributionLine(name, value, row.signals?.[name], widest))),
     el("p", { class: "small soft", text: sumOf(row, trace) }),
+    el("p", { class: "small" }, el("a", { href: `/memories/recalls/${trace.id}/`, text: say("why_whole") })),
   ];
 }
 

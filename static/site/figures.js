@@ -10,6 +10,7 @@ import { say } from "./words.js";
 
 const CONFIG = { displayModeBar: false, displaylogo: false, scrollZoom: false, responsive: true, doubleClick: "reset", showTips: false };
 const PAUSE = 250;
+const LEGEND_LINE = 20;
 const NARROW = window.matchMedia("(max-width: 30rem)");
 
 class FigureCard {
@@ -64,9 +65,11 @@ class FigureCard {
     if (!this.answer?.figure) return;
     const Plotly = await plotly();
     const figure = painted(this.answer.figure);
-    if (NARROW.matches) squeeze(figure.layout);
-    figure.layout.font.family = getComputedStyle(document.body).fontFamily;
     figure.layout.height = this.answer.figure.layout.height ?? this.plot.clientHeight;
+    if (NARROW.matches) squeeze(figure);
+    figure.layout.font.family = getComputedStyle(document.body).fontFamily;
+    this.plot.style.height = `${figure.layout.height}px`; // when the window changes Plotly takes the place's height
+    this.plot.style.minHeight = "0";
     await Plotly.react(this.plot, figure.data, figure.layout, CONFIG);
     if (this.wired) return;
     this.wired = true;
@@ -123,8 +126,10 @@ class FigureCard {
   }
 }
 
-/** On a small screen long names beside an axis would leave no room for the figure. */
-function squeeze(layout) {
+/** On a small screen long names beside an axis would leave no room for the figure, and a legend takes a line a name. */
+function squeeze({ data, layout }) {
+  const named = data.filter((trace) => trace.showlegend !== false).length;
+  if (layout.showlegend && named > 4) layout.height += LEGEND_LINE * named;
   layout.margin = { ...layout.margin, l: 36, r: 4 };
   for (const [name, axis] of Object.entries(layout)) {
     if (name.startsWith("yaxis") && axis.ticktext) layout[name] = { ...axis, showticklabels: false };
@@ -185,6 +190,7 @@ for (const form of document.querySelectorAll("[data-figure-filters]")) {
 
 window.addEventListener("popstate", () => refresh());
 onTheme(() => cards.forEach((card) => card.draw()));
+NARROW.addEventListener("change", () => cards.forEach((card) => card.draw()));
 if (cards.length) {
   plotly().catch(() => toast(say("failed")));
   refresh();

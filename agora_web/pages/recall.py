@@ -1,0 +1,119 @@
+"""The page of one recall: what was asked, what came up and why, what was sent, and what would have been otherwise."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.csrf import ensure_csrf_cookie
+
+from agents.past_prompts import PastTask, block_of, block_sent, past_task
+from agora_web.pages import life_words, recall_words
+from agora_web.pages.recall_figures import MOST
+from agora_web.pages.showing import shown_to
+from memory.charts.parts import plain_line
+from memory.figure_page import figure_page
+from memory.rereading import CannotReread, Rereading, reread
+from memory.services.turns import NotFound
+from memory.why import Shown, Why, archived_then, candidate_rows, why_of
+
+EXCERPT = 110  # characters of a memory in a list of choices
+
+
+@login_required
+@ensure_csrf_cookie
+@figure_page
+def recall(request: HttpRequest, recall_id: UUID) -> HttpResponse:
+    """One recall, and where `without` or `with` is asked for, the same read again."""
+    try:
+        why = why_of(recall_id)
+    except NotFound as error:
+        raise Http404(error.sentence) from error
+    shown = shown_to(request)
+    without, back = (_uuid(request.GET.get(name, "")) for name in ("without", "with"))
+    past = past_task(why)
+    context: dict[str, Any] = {
+        "why": why, "trace": why.trace, "turn": why.turn, "conversation": why.turn.conversation,
+        "agent": past.agent if past else None, "cue": shown(why.turn.observation), "action": shown(why.turn.action),
+        "previous": shown(why.previous.observation) if why.previous else "",
+        "facts": _counts(why), "timings": _timings(why), "whats": life_words.WHAT.items(),
+        "sent": block_sent(why, shown=shown), "place": recall_words.PLACES, "most": MOST,
+        "constants": [(recall_words.signal(name), *pair) for name, pair in sorted(why.trace.normalisation.items())],
+        "figures": [_figure("contributions", _("What the signals add"), recall_id),
+                    _figure("floor", _("What passed the floor"), recall_id)],
+        **_choices(why, shown), "without": without, "with": back,
+    }  # fmt: skip
+    if without or back:
+        context |= _again(why, past, without, back, shown)
+        context["reread_figure"] = _figure("reread", _("Weights, as they were and read again"), recall_id)
+    return render(request, "memory/recall.html", context)
+
+
+def _uuid(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
+def _figure(name: str, title: str, recall_id: UUID) -> dict[str, str]:
+    return {"name": name, "title": title, "address": reverse(f"api_recall_{name}", args=[recall_id])}
+
+
+def _counts(why: Why) -> list[tuple[str, Any]]:
+    trace = why.trace
+    return [
+        (_("Candidates"), trace.candidates), (_("Below the floor"), trace.below_floor),
+        (_("Cut by the budget"), trace.over_budget), (_("Handed on"), len(trace.recalled)),
+        (_("In the prompt"), len(trace.injected)), (_("Cited"), len(trace.cited)),
+    ]  # fmt: skip
+
+
+def _timings(why: Why) -> list[tuple[str, float]]:
+    found = {**why.turn.timings_ms, **why.trace.timings_ms}
+    return [(str(name), found[stage]) for stage, name in recall_words.STAGES.items() if stage in found]
+
+
+def _choices(why: Why, shown: Shown) -> dict[str, Any]:
+    """What the recall can be read again without, and with."""
+    rows = candidate_rows(why, shown=shown)
+    named = [(row.memory, plain_line(row.text, EXCERPT), row.what) for row in rows if row.text]
+    regretted = {UUID(row["memory"]) for row in why.trace.regretted}
+    archived = [(memory, plain_line(text, EXCERPT)) for memory, text in archived_then(why, shown=shown)]
+    return {
+        "recalled_choices": [one for one in named if one[2] == "recalled"],
+        "other_choices": [one for one in named if one[2] != "recalled"],
+        "regretted_choices": [one for one in archived if one[0] in regretted],
+        "archived_choices": [one for one in archived if one[0] not in regretted],
+    }  # fmt: skip
+
+
+def _again(why: Why, past: PastTask | None, without: UUID | None, back: UUID | None, shown: Shown) -> dict[str, Any]:
+    try:
+        found = reread(why, without=without, back=back, excluded=past.excluded if past else (frozenset(),))
+    except CannotReread as error:
+        return {"refused": error.sentence}
+    assert found.after is not None
+    blocks = None
+    if past is not None:
+        blocks = block_of(past, found.before, shown=shown), block_of(past, found.after, shown=shown)
+    return {"reread": found, "how": _how(found), "blocks": blocks}
+
+
+def _how(found: Rereading) -> str:
+    """What the second reading leans on, in one sentence."""
+    if found.exact:
+        return _("Read again from the bank as it stood then: the first reading gives exactly what is stored.")
+    if not found.then:
+        return _("The ledger does not reach to that moment any more: both readings are of the bank as it is now.")
+    if not found.adapter:
+        return _("The adapter of that time is gone: both readings are by the one that serves now.")
+    if found.gone:
+        return _("The bank as it stood then lacks %(n)d of its memories, which were erased since: the first reading "
+                 "differs from what is stored.") % {"n": found.gone}  # fmt: skip
+    return _("The bank as it stood then, with the settings of now: the first reading differs from what is stored.")

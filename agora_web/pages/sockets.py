@@ -1,0 +1,7 @@
+"""Websocket routes of the pages that join several apps."""
+
+from django.urls import path
+
+from agora_web.pages.replies import RepliesConsumer
+
+websocket_urlpatterns = [path("ws/recalls/<uuid:recall_id>/replies/", RepliesConsumer.as_asgi())]

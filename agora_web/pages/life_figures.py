@@ -218,7 +218,7 @@ def _evictions_told(rows: Sequence[life.SpanRow], first: int, last: int) -> str:
     gone = Counter(row.reason for row in rows if row.left is not None and first <= row.left <= last)
     held = sum(row.left is None or row.left > last for row in rows)
     why = ", ".join(f"{words.reason(reason)} {n}" for reason, n in gone.most_common())
-    told = _("Between turns %(first)d and %(last)d %(left)d left the bank; %(held)d were in it at the end.") % {
+    told = _("%(left)d left the bank between turns %(first)d and %(last)d; %(held)d were in it at the end.") % {
         "left": gone.total(), "held": held, **_range(first, last),
     }  # fmt: skip
     return f"{told} {_('Why they left')}: {why}." if why else told

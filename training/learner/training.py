@@ -46,35 +46,39 @@ class Public:
 def train(
     data: Dataset, champion: Adapter, *, how: HowToLearn, cues: Cues | None = None,
     told: Told = lambda name, value: None, step: Callable[[float], None] = lambda share: None,
-    evaluating: Callable[[], None] = lambda: None, public: Slice | Public | None = None,
+    evaluating: Callable[[], None] = lambda: None, public: Slice | Public | None = None, base: Adapter | None = None,
 ) -> Outcome:  # fmt: skip
     """Learn on some conversations, measure on the others. `told` gets the curves, `step` the share of learning done,
     `evaluating` is called between the two. Raises `TrainingFailed` with the reason.
+
+    A challenger is `base` but for what is learned: the champion, or where that must not be gone on from another, with
+    which the champion is then compared all the same.
 
     One thread: the matrices are small, several threads on a busy machine wait for each other, and the order of sums
     would depend on how many there are.
     """
     cues = nothing() if cues is None else cues
+    base = base or champion
     with threadpool_limits(limits=1):
         parts, cue_parts = divided(data, cues, how)
-        start = prior() if how.from_scratch else champion
+        start = prior() if how.from_scratch else base
         guarding = _public(public, champion)
         heads = len(parts.kinds) / (len(parts.kinds) + len(cue_parts.modes))
         learned = learn_heads(
-            data, parts, champion.importance, start.importance, how, guarding.slice, told,
+            data, parts, base.importance, start.importance, how, guarding.slice, told,
             lambda share: step(heads * share),
         )  # fmt: skip
         recalled = learn_cues(
-            cues, cue_parts, champion.recall, start.recall, how, guarding.cues, told,
+            cues, cue_parts, base.recall, start.recall, how, guarding.cues, told,
             lambda share: step(heads + (1 - heads) * share),
         )  # fmt: skip
         evaluating()
-        calibration = calibrated(recalled.modes, champion, cues.part(cue_parts.held_out), how.most_lost)
+        calibration = calibrated(recalled.modes, base, cues.part(cue_parts.held_out), how.most_lost)
         beside = evaluate_cues(cues, cue_parts, champion, recalled, calibration, guarding.cues, how.most_lost, how.seed)
         found = evaluate(data, parts, champion.importance, learned, guarding.slice, how.most_lost, how.seed, beside)
     challenger = None
     if found.moved:
-        challenger = calibration.applied(replace(champion, importance=learned.head, recall=recalled.head))
+        challenger = calibration.applied(replace(base, importance=learned.head, recall=recalled.head))
     missing = {**parts.missing, **({RECALL: cue_parts.missing} if cue_parts.missing else {})}
     return Outcome(challenger, learned, found, missing, recalled, calibration)
 

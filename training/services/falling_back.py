@@ -13,7 +13,7 @@ from uuid import UUID
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from memory.adapters import shipped_adapter
+from memory.adapters import available_adapters, shipped_adapter
 from memory.models import AdapterVersion, Job, JobState
 from memory.services.jobs import NotYet, enqueue, handles
 from training.models import RunState, TrainingRun
@@ -47,14 +47,16 @@ def fall_back(key: str) -> None:
 
 
 def untainted(version: str) -> str:
-    """The nearest version that `version` came from and that never saw what was erased; at the end the shipped one."""
+    """`version`, or the nearest that it came from that never saw what was erased; at the end the shipped one."""
+    if version in available_adapters():  # what comes with the code learned from nobody here
+        return version
     seen: set[str] = set()
-    row = AdapterVersion.objects.filter(version=version).select_related("parent").defer("weights").first()
-    while row is not None and row.parent is not None and row.pk not in seen:
-        seen.add(row.pk)
-        row = AdapterVersion.objects.filter(pk=row.parent_id).select_related("parent").first()
-        if row is not None and row.weights is not None and not row.manifest.get("erased"):
+    row = AdapterVersion.objects.filter(version=version).first()
+    while row is not None and row.pk not in seen:
+        if row.weights is not None and not row.manifest.get("erased"):
             return str(row.pk)
+        seen.add(row.pk)
+        row = row.parent
     return shipped_adapter().version
 
 

@@ -95,13 +95,13 @@ def _figure(value: float) -> float | None:
     return round(value, 4) if value == value else None
 
 
-def manifest_of(run: TrainingRun, report: dict[str, Any], outcome: Outcome) -> dict[str, Any]:
-    """What the challenger says of itself: where it comes from, what it was learned from, how well it does."""
+def manifest_of(run: TrainingRun, base: str, report: dict[str, Any], outcome: Outcome) -> dict[str, Any]:
+    """What the challenger says of itself: which version it goes on from, what it was learned from, how well it does."""
     assert run.snapshot is not None
     return {
         "kind": "shared",
         "run": str(run.pk),
-        "parent": run.champion_id,
+        "parent": base,
         "snapshot": run.snapshot.digest,
         "window": run.snapshot.about["window"],
         "labels": run.snapshot.about["judgements"],

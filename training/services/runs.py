@@ -29,6 +29,7 @@ from training.learner.shared_head import HowToLearn
 from training.learner.training import Outcome, train
 from training.models import Rules, RunState, TrainingRun
 from training.services import live, promotions, snapshots
+from training.services.falling_back import untainted
 from training.services.own_heads import learn_where_new
 from training.services.reports import manifest_of, report_of
 from training.services.sentences import failure_sentence
@@ -185,6 +186,7 @@ class _Carrying:
     def out(self) -> None:
         """Snapshot, agents' own heads, training, evaluation, report."""
         run, champion = self.run, adapter_named(self.run.champion_id or "")
+        base = adapter_named(untainted(champion.version)) if run.from_scratch else champion
         self._at("snapshot")
         if run.snapshot is None:
             run.snapshot = snapshots.freeze(champion, now=timezone.now(), alive=self._step)
@@ -195,10 +197,10 @@ class _Carrying:
         self._at("train")
         outcome = train(
             frozen.judgements, champion, how=self._how(), cues=frozen.cues, told=self._told, step=self._step,
-            evaluating=lambda: self._at("evaluate"),
+            evaluating=lambda: self._at("evaluate"), base=base,
         )  # fmt: skip
         self._at("report")
-        self._store(champion, outcome)
+        self._store(champion, base, outcome)
         self._beat(1.0)
 
     def _how(self) -> HowToLearn:
@@ -231,7 +233,7 @@ class _Carrying:
         if job is not None:
             job.heartbeat(progress, self.stage)
 
-    def _store(self, champion: Adapter, outcome: Outcome) -> None:
+    def _store(self, champion: Adapter, base: Adapter, outcome: Outcome) -> None:
         """Challenger and report in one transaction: there is never one without the other."""
         run, told = self.run, Rules.in_force("worker")
         assert run.snapshot is not None
@@ -240,11 +242,11 @@ class _Carrying:
             version = None
             if outcome.challenger is not None:
                 challenger = outcome.challenger.named(f"shared-{run.pk.hex[:8]}")
-                about = manifest_of(run, report, outcome)
+                about = manifest_of(run, base.version, report, outcome)
                 weights, manifest = packed(challenger, about)
                 version, _new = AdapterVersion.objects.using("worker").get_or_create(
                     version=challenger.version,
-                    defaults={"weights": weights, "manifest": manifest, "parent_id": champion.version},
+                    defaults={"weights": weights, "manifest": manifest, "parent_id": base.version},
                 )
             _ended(
                 run, state=RunState.DONE, challenger=version, report=report, progress=1.0, curves=self.curves, error=""

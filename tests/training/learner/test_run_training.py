@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from memory.engine.adapter_file import SHIPPED, load_adapter
-from memory.engine.importance import KINDS
+from memory.engine.importance import KINDS, ImportanceHead
 from training.learner.dataset import Dataset
 from training.learner.failures import ClassMissing, Diverged, NotANumber, TooFewConversations, TooFewLabels
 from training.learner.public_slice import Slice, slice_for
@@ -45,6 +45,26 @@ def test_a_taste_is_learned_and_found_better_and_the_other_kinds_keep_their_weig
     for kind in ("user_assistant", "tool_use"):
         assert learned[kind] is CHAMPION.importance.priors[kind]
     assert outcome.missing == {"user_assistant": 100, "tool_use": 100, "recall": 40}
+
+
+def test_from_another_base_what_is_not_learned_is_the_bases_and_the_champion_is_the_measure_all_the_same() -> None:
+    champion = replace(
+        CHAMPION, version="tainted", floor=replace(CHAMPION.floor, threshold=0.9),
+        importance=ImportanceHead(
+            {kind: replace(one, weights=-one.weights) for kind, one in CHAMPION.importance.priors.items()}
+        ),
+    )  # fmt: skip
+    how = HowToLearn(from_scratch=True)
+    outcome = train(judged(1), champion, how=how, public=NOWHERE, base=CHAMPION)
+    assert outcome.challenger is not None
+    for kind in ("user_assistant", "tool_use"):
+        assert outcome.challenger.importance.priors[kind] is CHAMPION.importance.priors[kind]
+    assert outcome.challenger.floor == CHAMPION.floor
+    assert outcome.challenger.recall.asking is CHAMPION.recall.asking
+    beside = train(judged(1), CHAMPION, how=how, public=NOWHERE).evaluation.by_kind["two_people"].ranking
+    found = outcome.evaluation.by_kind["two_people"].ranking
+    assert found.challenger == beside.challenger
+    assert found.champion != beside.champion
 
 
 def test_with_labels_shuffled_no_challenger_is_found_better_in_twenty_of_twenty_seeds() -> None:

@@ -13,16 +13,17 @@ import time_machine
 from django.db import DatabaseError, OperationalError
 
 from agora_web.accounts.models import User
-from memory.adapters import adapter_named, serving_adapter
+from memory.adapters import adapter_named, serving_adapter, shipped_adapter
 from memory.engine.importance import KINDS
 from memory.models import AdapterVersion, Job, JobState
 from memory.services.jobs import LEASE, MAX_ATTEMPTS, run_job
 from memory.tenancy import acting_as
 from tests.memory.services.desk import Desk
 from tests.scenes import make_person
+from tests.training.services.challengers import stored, upside_down
 from tests.training.services.judged import LEAST, converse, judge, set_rules
 from training.learner.shared_head import LEAST_CUES
-from training.models import Label, Rules, RunState, Snapshot, TrainingRun
+from training.models import Label, Promotion, Rules, RunState, Snapshot, TrainingRun
 from training.services import runs, snapshots
 from training.services.runs import RunRefused, Settings
 
@@ -30,7 +31,7 @@ from training.services.runs import RunRefused, Settings
 @pytest.fixture(autouse=True)
 def no_runs(database: None) -> Iterator[None]:
     yield
-    for model in (TrainingRun, Snapshot, Rules):
+    for model in (Promotion, TrainingRun, Snapshot, Rules):
         model.objects.using("owner").all().delete()
     AdapterVersion.objects.using("owner").filter(version__startswith="shared-").delete()
     Job.objects.using("owner").filter(kind=runs.JOB).delete()
@@ -97,6 +98,25 @@ def test_a_run_learns_from_the_labels_and_reports_its_challenger_beside_the_cham
         assert moved.any() == (kind == "user_assistant")
     job = job_of(run)
     assert (job.state, job.progress, job.stage) == (JobState.DONE, 1.0, "report")
+
+
+def test_what_is_learned_anew_after_an_erasure_keeps_nothing_of_what_had_learned_from_it(
+    judged: Desk, operator: User, now: datetime
+) -> None:
+    """Also where a kind has too few judgements to be learned."""
+    tainted = stored(upside_down("shared-tainted"))
+    AdapterVersion.objects.using("owner").filter(pk=tainted.pk).update(
+        serves=True, manifest={**tainted.manifest, "erased": True}
+    )
+    run = ask(operator, now, from_scratch=True)
+    assert run_job(job_of(run).pk)
+    done = again(run)
+    assert (done.state, done.champion_id) == (RunState.DONE, "shared-tainted")
+    assert done.challenger is not None
+    assert done.challenger.parent_id == done.challenger.manifest["parent"] == shipped_adapter().version
+    learned = adapter_named(done.challenger.version).importance.priors
+    for kind in ("two_people", "tool_use"):
+        assert (learned[kind].weights == shipped_adapter().importance.priors[kind].weights).all()
 
 
 def test_delivered_twice_a_run_is_done_once_and_nothing_changes_afterwards(

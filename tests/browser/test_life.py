@@ -184,7 +184,7 @@ def test_controls_work_by_keyboard_and_rows_can_be_taken_along(page: Page, perso
     shown(page)
     moment = page.locator("#figure-moment figcaption")
     expect(moment).to_contain_text("After turn 4")
-    page.get_by_label("After turn").focus()
+    page.get_by_role("slider", name="After turn").focus()
     page.keyboard.press("Home")
     expect(moment).to_contain_text("After turn 0 the bank held 0 memories")
     expect(page).to_have_url(re.compile(r"\bat=0\b"))

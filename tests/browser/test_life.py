@@ -222,7 +222,7 @@ def test_controls_work_by_keyboard_and_rows_can_be_taken_along(page: Page, perso
 
     with page.expect_download() as taken:
         page.locator("#figure-evictions").get_by_role("link", name="rows as CSV").click()
-    text = Path(taken.value.path()).read_text(newline="")
+    text = Path(taken.value.path()).read_bytes().decode()
     rows = list(read_csv(SpanRow, io.StringIO(text, newline="")))
     assert str(len(rows)) == page.locator("#figure-evictions .pager").inner_text().split()[0]
     bars = [one for one in drawn(page, "evictions") if one["type"] == "bar"]

@@ -18,6 +18,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import accumulate
+from typing import Any
 from uuid import UUID
 
 from django.db import connection
@@ -26,6 +27,7 @@ from memory.engine.bank import BankEvent, BankState, Kind, apply
 from memory.engine.types import BankError, State
 from memory.models import Bank
 
+LIVES = 4  # conversations of one bank whose turns are kept beside its history
 EVERY = 4_000  # events between two kept states: at most so many are folded to reach a moment
 MOST_EVENTS = 300_000  # that a process keeps, over all banks: some 200 MB
 # A recall changes no more than how often and how late: left out, as are the features, which are most of the bytes.
@@ -89,6 +91,7 @@ class BankHistory:
         self.spans: list[Span] = []  # in the order in which they began
         self.first_scores: dict[UUID, float] = {}  # importance as it was written
         self.adapters: list[AdapterChange] = []
+        self.lives: OrderedDict[UUID, tuple[Any, Any]] = OrderedDict()  # what `memory.life` read, by conversation
         self._open: dict[UUID, int] = {}  # memory: its open span
         self._kept: list[BankState] = [copy_of(self.state)]
         self._adapter = ""
@@ -125,6 +128,13 @@ class BankHistory:
         for event in self.events[state.seq : seq]:
             apply(state, event)
         return state
+
+    def keep_life(self, conversation: UUID, key: Any, life: Any) -> None:
+        """Keep what was read of one conversation, for as long as `key` says that nothing has changed."""
+        self.lives[conversation] = (key, life)
+        self.lives.move_to_end(conversation)
+        while len(self.lives) > LIVES:
+            self.lives.popitem(last=False)
 
     def _note(self, event: BankEvent) -> None:
         memory, data = event.memory, event.data

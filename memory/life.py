@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 from uuid import UUID
 
-from django.db.models import BooleanField, ExpressionWrapper, Q
+from django.db.models import BooleanField, Count, ExpressionWrapper, Q, QuerySet
 
 from memory import selectors
 from memory.engine.types import State
@@ -34,22 +34,13 @@ class Life:
     turns: int  # the number of the last turn of the present branch; 0 for a conversation without any
     history: BankHistory
     clock: Clock
+    written: Mapping[UUID, int]  # memories that turns of this conversation wrote, and the turn that did
 
     @cached_property
     def at(self) -> Mapping[int, datetime]:
         """When each turn of the present branch began."""
         present = Turn.objects.filter(conversation=self.conversation.pk, replaced_at=None)
         return dict(present.values_list("ordinal", "created_at"))
-
-    @cached_property
-    def written(self) -> Mapping[UUID, int]:
-        """Memories that turns of this conversation wrote, and the turn that did."""
-        ordinals = self.ordinals
-        return {
-            memory: ordinals[turn]
-            for memory, turn in self.history.written_by.items()
-            if turn is not None and turn in ordinals
-        }
 
     def stretch(self, first: int | None, last: int | None) -> tuple[int, int]:
         """A range of turns that there are, from what was asked for."""
@@ -60,13 +51,27 @@ class Life:
 def life_of(conversation_id: UUID) -> Life:
     """One conversation's life. Raises `NotFound`."""
     found = selectors.conversation(conversation_id)
-    rows = Turn.objects.filter(conversation=conversation_id).order_by("ordinal", "created_at")
-    told = list(rows.values_list("pk", "ordinal", ExpressionWrapper(Q(replaced_at=None), BooleanField())))
+    history = histories.open(found.bank)
+    turns = Turn.objects.filter(conversation=conversation_id)
+    counted = turns.aggregate(all=Count("pk"), present=Count("pk", filter=Q(replaced_at=None)))
+    key = (history.seq, counted["all"], counted["present"])
+    with history.lock:  # the figures of a page come at once: one reads, the others wait for it
+        known, kept = history.lives.get(conversation_id, (None, None))
+        life: Life = kept if known == key else _read(found, history, turns)
+        history.keep_life(conversation_id, key, life)
+        return life
+
+
+def _read(found: Conversation, history: BankHistory, turns: QuerySet[Turn]) -> Life:
+    there = ExpressionWrapper(Q(replaced_at=None), BooleanField())
+    told = list(turns.order_by("ordinal", "created_at").values_list("pk", "ordinal", there))
     ordinals = {turn: ordinal for turn, ordinal, _ in told}
     present = {turn: ordinal for turn, ordinal, there in told if there}
-    history = histories.open(found.bank)
+    written = {
+        memory: ordinals[turn] for memory, turn in history.written_by.items() if turn is not None and turn in ordinals
+    }
     last = max(present.values(), default=0)
-    return Life(found, ordinals, present, last, history, clock_of(history, ordinals))
+    return Life(found, ordinals, present, last, history, clock_of(history, ordinals), written)
 
 
 # --- 1. importance ---------------------------------------------------------------------------------------------------

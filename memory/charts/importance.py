@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from memory.charts.parts import HUES, SYMBOLS, Figure, Role, colour, figure, plain, time_axis
+from memory.charts.parts import HUES, SYMBOLS, Figure, Role, colour, faded, figure, plain, time_axis
 from memory.history import AdapterChange
 from memory.life import CalibrationRow, ImportanceRow, by_turn
 
@@ -98,7 +98,7 @@ def _band(rows: Sequence[ImportanceRow], number: int, name: str, first: int, las
     return [
         {**edge, "y": [round(min(one), 4) for one in scores], "name": f"{name} {_('lowest')}"},
         {**edge, "y": [round(max(one), 4) for one in scores], "name": f"{name} {_('highest')}", "fill": "tonexty",
-         "fillcolor": hue, "opacity": 0.18},
+         "fillcolor": faded(HUES[number % len(HUES)], 18)},
         {**group, "y": [round(fmean(one), 4) for one in scores], "name": name, "line": {"width": 2, "color": hue},
          "customdata": [[None, min(one), max(one), len(one)] for one in scores],
          "hovertemplate": _("turn %{x}: mean %{y:.3f}, %{customdata[1]:.3f} to %{customdata[2]:.3f}, "

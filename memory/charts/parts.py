@@ -50,6 +50,11 @@ def colour(role: Role) -> str:
     return f"role:{role.value}"
 
 
+def faded(role: Role, percent: int) -> str:
+    """The same, so much of it that what lies behind is seen."""
+    return f"{colour(role)}/{percent}"
+
+
 def scale(low: Role, high: Role) -> list[list[Any]]:
     """A colour scale from one role to another."""
     return [[0.0, colour(low)], [1.0, colour(high)]]

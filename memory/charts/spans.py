@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from memory.charts.parts import HUES, Figure, Role, colour, figure, plain, time_axis
 from memory.life import BudgetRow, SpanRow, by_turn
 
-MOST_BARS = 250  # stretches; beyond, counts a bin of turns
+MOST_BARS = 500  # stretches; beyond, counts a bin of turns
 MOST_BINS = 200
 MOST_POINTS = 500
 # Each reason has its hue; what is still in the bank is quiet.

@@ -75,12 +75,12 @@ class FigureCard {
     this.wired = true;
     this.plot.on("plotly_click", follow);
     this.plot.on("plotly_relayout", (change) => this.zoomed(change));
-    this.plot.on("plotly_doubleclick", () => zoom(this.group, null));
+    this.plot.on("plotly_doubleclick", () => this.group && zoom(null));
   }
 
   zoomed(change) {
     const [low, high] = [change["xaxis.range[0]"], change["xaxis.range[1]"]];
-    if (this.group && typeof low === "number" && typeof high === "number") zoom(this.group, [low, high]);
+    if (this.group && typeof low === "number" && typeof high === "number") zoom([low, high]);
   }
 
   tools() {
@@ -148,14 +148,14 @@ function follow(event) {
 const cards = [...document.querySelectorAll("[data-figure]")].map((node) => new FigureCard(node));
 let zooming = 0;
 
-/** One range for all figures of a group, in the address too; each asks the server anew, which then can be exact. */
-function zoom(group, range) {
+/** One range for all figures, in the address too; each asks the server anew, which then can be exact. */
+function zoom(range) {
   window.clearTimeout(zooming);
   zooming = window.setTimeout(() => {
     const [from, to] = range ? [Math.max(1, Math.ceil(range[0])), Math.floor(range[1])] : ["", ""];
     if (range && to < from) return;
     ask({ from, to }, { step: true });
-    refresh((card) => card.group === group);
+    refresh(); // those without the axis follow its range all the same
   }, PAUSE);
 }
 
@@ -167,12 +167,11 @@ function fillFilters() {
   }
 }
 
-/** Ask for the figures again: all, or those that `which` chooses. */
-export function refresh(which = () => true) {
+/** Ask for all figures again. */
+export function refresh() {
   fillFilters();
-  const chosen = cards.filter(which);
-  for (const card of chosen) card.page = 1;
-  return Promise.all(chosen.map((card) => card.load()));
+  for (const card of cards) card.page = 1;
+  return Promise.all(cards.map((card) => card.load()));
 }
 
 for (const form of document.querySelectorAll("[data-figure-filters]")) {

@@ -127,6 +127,28 @@ def test_a_person_sees_what_stayed_what_left_and_what_was_recalled(
     assert table["y"] < plot["y"], "on a small screen the table comes first"
 
 
+PLACE = """(name) => {
+  const plot = document.querySelector(`#figure-${name} .plot`), { xaxis, yaxis } = plot._fullLayout;
+  const box = plot.getBoundingClientRect(), one = plot.data[0];
+  return [box.left + xaxis._offset + xaxis.d2p(one.x[0]), box.top + yaxis._offset + yaxis.d2p(one.y[0])];
+}"""
+
+
+def test_a_mark_leads_to_its_memory_and_a_row_to_its_recall(page: Page, person: Person) -> None:
+    conversation = short_life(person)
+    page.goto(f"/memories/conversations/{conversation}/life/")
+    shown(page)
+    page.locator("#figure-weights table tbody a").first.click()
+    expect(page).to_have_url(re.compile(r"/memories/recalls/[0-9a-f-]{36}/"))
+    page.go_back()
+    shown(page)
+    page.locator("#figure-importance .plot").scroll_into_view_if_needed()
+    x, y = page.evaluate(PLACE, "importance")
+    page.mouse.move(x, y)
+    page.mouse.click(x, y)
+    expect(page).to_have_url(re.compile(r"/memories/[0-9a-f-]{36}/"))
+
+
 @pytest.fixture(scope="module")
 def long_life(agora: RunningAgora, people: Iterator[Person]) -> tuple[Person, str]:
     """Somebody with a conversation of 10,000 turns."""
@@ -184,7 +206,7 @@ def test_controls_work_by_keyboard_and_rows_can_be_taken_along(page: Page, perso
     shown(page)
     moment = page.locator("#figure-moment figcaption")
     expect(moment).to_contain_text("After turn 4")
-    page.get_by_label("After turn").focus()
+    page.get_by_role("slider", name="After turn").focus()
     page.keyboard.press("Home")
     expect(moment).to_contain_text("After turn 0 the bank held 0 memories")
     expect(page).to_have_url(re.compile(r"\bat=0\b"))
@@ -200,7 +222,7 @@ def test_controls_work_by_keyboard_and_rows_can_be_taken_along(page: Page, perso
 
     with page.expect_download() as taken:
         page.locator("#figure-evictions").get_by_role("link", name="rows as CSV").click()
-    text = Path(taken.value.path()).read_text(newline="")
+    text = Path(taken.value.path()).read_bytes().decode()
     rows = list(read_csv(SpanRow, io.StringIO(text, newline="")))
     assert str(len(rows)) == page.locator("#figure-evictions .pager").inner_text().split()[0]
     bars = [one for one in drawn(page, "evictions") if one["type"] == "bar"]

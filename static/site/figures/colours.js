@@ -1,4 +1,4 @@
-/* Colours by role: a figure says "role:accent", the site's tokens say which colour that is in this theme. */
+/* Colours by role: a figure says "role:accent" (or "role:accent/18", faded), the site's tokens say which colour that is in this theme. */
 
 const probe = document.createElement("span");
 probe.hidden = true;
@@ -6,8 +6,10 @@ document.body.append(probe);
 
 function colourOf(role, known) {
   if (!known.has(role)) {
-    probe.style.color = `var(--figure-${role})`; // a token is a light-dark() pair: only a property resolves it
-    known.set(role, getComputedStyle(probe).color);
+    const [name, percent] = role.split("/");
+    probe.style.color = `var(--figure-${name})`; // a token is a light-dark() pair: only a property resolves it
+    const found = getComputedStyle(probe).color;
+    known.set(role, percent ? found.replace("rgb(", "rgba(").replace(")", `, ${Number(percent) / 100})`) : found);
   }
   return known.get(role);
 }

@@ -65,6 +65,7 @@ def test_too_many_memories_are_bands_of_a_few_turns(monkeypatch: pytest.MonkeyPa
     lowest, highest, mean = importance_figure(rows, 1, 6)["data"]
     assert lowest["x"] == highest["x"] == mean["x"] == [2.0, 5.0]  # the middle of turns 1 to 3 and 4 to 6
     assert (lowest["y"], highest["y"], mean["y"]) == ([0.1, 0.5], [0.3, 0.5], [0.2, 0.5])
+    assert (highest["fill"], highest["fillcolor"]) == ("tonexty", "role:hue-1/18")
     assert mean["customdata"] == [[None, 0.1, 0.3, 3], [None, 0.5, 0.5, 1]]
     checked(importance_figure(rows, 1, 6))
 

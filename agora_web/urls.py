@@ -6,6 +6,8 @@ from django.views.generic import RedirectView
 
 from agora_web.accounts.views import profile
 from agora_web.pages import life_figures
+from agora_web.pages.bank_recall_figures import OF_ALL, OF_ONE
+from agora_web.pages.banks import bank_life, banks
 from agora_web.pages.jobs import jobs
 from agora_web.pages.life import life
 from agora_web.pages.ready import ready
@@ -26,6 +28,10 @@ urlpatterns = [
         )
         for figure in life_figures.FIGURES
     ),
+    path("memories/banks/", banks, name="banks"),
+    path("memories/banks/<uuid:bank_id>/life/", bank_life, name="bank_life"),
+    *(path(f"api/banks/life/{name}/", view.as_view(), name=f"api_banks_{name}") for name, view in OF_ALL),
+    *(path(f"api/banks/<uuid:bank_id>/life/{name}/", view.as_view(), name=f"api_bank_{name}") for name, view in OF_ONE),
     path("api/", include("memory.api.urls")),
     path("jobs/", jobs, name="jobs"),
     path("admin/", admin.site.urls),

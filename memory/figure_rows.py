@@ -87,8 +87,8 @@ def write_json(out: IO[str], kind: type[R], rows: Iterable[R]) -> None:
 def _cell(column: Column, row: Any) -> Any:
     value = getattr(row, column.name)
     shown = _plain(value) if isinstance(value, datetime | UUID) else value
-    if column.names and isinstance(value, str) and value:
-        shown = column.names(value)
+    if column.names and isinstance(shown, str) and shown:
+        shown = column.names(shown)
     href = column.href(row) if column.href else ""
     return {"text": shown, "href": href} if href else shown
 

@@ -10,6 +10,8 @@ from memory import analysis
 from memory.analysis import Door
 from training.learner.masking import masked
 
+__all__ = ["Door", "opened", "own", "reading", "to"]
+
 
 @contextmanager
 def reading(thing: UUID) -> Iterator[Door]:
@@ -18,8 +20,13 @@ def reading(thing: UUID) -> Iterator[Door]:
     Whatever lies behind is read inside, pages are rendered outside: what a page needs of the person who looks at it is
     not there. Selectors raise `NotFound` as ever.
     """
-    with analysis.door_to(thing, masked).open() as door:
+    with to(thing).open() as door:
         yield door
+
+
+def to(thing: UUID) -> Door:
+    """The door to a bank, a conversation, a memory or a recall, not opened yet."""
+    return analysis.door_to(thing, masked)
 
 
 def opened() -> list[Door]:

@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from uuid import UUID
 
-from django.utils.translation import gettext as _
-
+from memory import selectors
 from memory.engine.types import State
 from memory.history import BankHistory, Span, histories
 from memory.models import Bank, Memory
-from memory.services.turns import NotFound
 
 # Until when something counts as so old, in days; the last has no end.
 AGES: tuple[tuple[str, float], ...] = (
@@ -59,9 +57,7 @@ class BankPast:
 
 def past_of(bank_id: UUID) -> BankPast:
     """One bank's past. Raises `NotFound`."""
-    bank = Bank.objects.filter(pk=bank_id).first()
-    if bank is None:
-        raise NotFound(_("There is no such memory bank."))
+    bank = selectors.bank(bank_id)
     return BankPast(bank, histories.open(bank))
 
 

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from uuid import UUID
 
-from django.utils.translation import gettext as _
-
 from agents.models import Seat
 from agora_web.pages import door as doors
+from memory import selectors
 from memory.analysis import Door
 from memory.models import Bank, Memory
-from memory.services.turns import NotFound
 
 R = TypeVar("R")
 MOST_BANKS = 100  # beside each other: every one is read on its own
@@ -39,10 +37,7 @@ def one_bank(bank_id: UUID) -> Reach:
     """The bank with this id. Raises `NotFound`."""
     door = doors.to(bank_id)
     with door.open():
-        bank = Bank.objects.filter(pk=bank_id).first()
-        if bank is None:
-            raise NotFound(_("There is no such memory bank."))
-        return _reach(bank, door)
+        return _reach(selectors.bank(bank_id), door)
 
 
 def all_banks(agent: UUID | None = None) -> list[Reach]:

@@ -17,7 +17,7 @@ from agora_web.pages.bank_recall_figures import OF_ALL, OF_ONE
 from agora_web.pages.life_figures import FIGURES
 from memory.bank_past import LeavingRow
 from memory.figure_rows import read_csv
-from memory.models import Conversation, Doubt, Memory, Recall
+from memory.models import Bank, Conversation, Doubt, Memory, Recall
 from memory.services import memories
 from memory.services.banks import open_to_analysts
 from memory.services.conversations import forget_conversation, rename_conversation
@@ -181,9 +181,8 @@ def test_other_doors_of_an_opened_bank_stay_shut(ben: User, talk: Conversation) 
     client = client_of(ben)
     with acting_as(talk.owner_id):
         recall, memory = Recall.objects.latest("at"), Memory.objects.filter(state="held").latest("written_seq")
-    for path in (
-        f"/chat/{talk.pk}/", f"/api/conversations/{talk.pk}/", f"/api/recalls/{recall.pk}/", f"/memories/banks/{talk.bank_id}/",
-    ):  # fmt: skip
+    for path in (f"/chat/{talk.pk}/", f"/api/conversations/{talk.pk}/", f"/api/recalls/{recall.pk}/",
+                 f"/memories/banks/{talk.bank_id}/", f"/api/banks/{talk.bank_id}/analysts/"):  # fmt: skip
         assert client.get(path).status_code == 404, path
     for verb in ("pin", "forget", "erase"):
         assert client.post(f"/api/memories/{memory.pk}/{verb}/").status_code == 404
@@ -267,3 +266,47 @@ def test_rows_lead_to_their_bank_and_exports_come_back_as_rows(ana: User, talk: 
     rows = list(read_csv(LeavingRow, exported(client, base, format="csv").splitlines(keepends=True)))
     assert len(rows) == figure(client, base)["table"]["total"]
     assert all(row.bank == talk.bank_id for row in rows)
+
+
+# --- opening and closing ------------------------------------------------------------------------------------------
+
+
+def test_the_owner_opens_and_closes_on_the_banks_page_and_reads_what_it_means(ana: User, talk: Conversation) -> None:
+    client, path = client_of(ana), f"/memories/banks/{talk.bank_id}/"
+    before = said(client, path)
+    assert "people of this site with the role analyst may look at what Scribe keeps of you" in before
+    assert "You alone." in before
+    for word, told, stands in (("open", "Open to analysts.", True), ("close", "no analyst sees it any more", False)):
+        assert client.post(path, {"analysts": word})["Location"] == path
+        page = said(client, path)
+        assert told in page
+        assert ("Close it to analysts" in page) is stands
+        with acting_as(ana.pk):
+            assert Bank.objects.get(pk=talk.bank_id).open_to_analysts is stands
+
+
+def test_the_chat_is_told_of_an_opened_bank_before_and_in_a_conversation(ana: User, talk: Conversation) -> None:
+    client = client_of(ana)
+
+    def told() -> tuple[str, str]:
+        (agent,) = client.get("/api/agents/").json()["agents"]
+        return agent["analysts"], client.get(f"/api/conversations/{talk.pk}/").json()["conversation"]["analysts"]
+
+    assert told() == ("", "")
+    path = f"/api/banks/{talk.bank_id}/analysts/"
+    assert client.put(path, {"open": True}, content_type="application/json").json() == {"open": True}
+    assert client.get(path).json() == {"open": True}
+    assert told() == (str(talk.bank_id), str(talk.bank_id))
+    assert client.put(path, {}, content_type="application/json").status_code == 400
+    assert client.put(path, {"open": False}, content_type="application/json").json() == {"open": False}
+    assert told() == ("", "")
+
+
+def test_nobody_else_opens_a_bank(ben: User, talk: Conversation) -> None:
+    client = client_of(ben)
+    path = f"/api/banks/{talk.bank_id}/analysts/"
+    for body in ({"open": True}, {}):
+        assert client.put(path, body, content_type="application/json").status_code == 404
+    assert client.post(f"/memories/banks/{talk.bank_id}/", {"analysts": "open"}).status_code == 404
+    with acting_as(talk.owner_id):
+        assert not Bank.objects.get(pk=talk.bank_id).open_to_analysts

@@ -158,12 +158,12 @@ def fullness_rows(past: BankPast, step: str, stretch: Stretch) -> list[FullnessR
     """One row a step in which something happened, in order."""
     out: dict[datetime, FullnessRow] = {}
     events = past.history.events
-    for number, (event, fill) in enumerate(zip(events, past.history.fills, strict=True), 1):
+    for number, event in enumerate(events, 1):
         if number < len(events) and events[number].at == event.at:
             continue  # what is written leaves again within one act: between two of its events the bank was never read
         if not stretch.has(event.at):
             continue
-        at = begins(event.at, step, stretch.zone)
+        at, fill = begins(event.at, step, stretch.zone), past.history.fill_at(number)
         share, tokens = _share(fill.held, fill.budget_memories), _share(fill.tokens, fill.budget_tokens)
         known = out.get(at)
         out[at] = FullnessRow(

@@ -21,7 +21,7 @@ from tests.scenes import Life, begin, live, make_agent, make_person, take_turn
 
 pytestmark = pytest.mark.django_db
 
-AGENT = {"id", "name", "description", "backend", "model", "notice", "labelling"}
+AGENT = {"id", "name", "description", "backend", "model", "notice", "labelling", "analysts"}
 CONVERSATION = {"id", "title", "agent", "updated_at", "temporary", "labelling", "analysts"}
 TURN = {"id", "ordinal", "parent", "state", "observation", "action", "error", "recall", "remembered", "evicted",
         "timings_ms", "branches"}  # fmt: skip

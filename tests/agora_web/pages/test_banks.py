@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
@@ -22,6 +23,7 @@ from memory.services import memories
 from memory.services.banks import open_to_analysts
 from memory.services.conversations import forget_conversation, rename_conversation
 from memory.tenancy import acting_as
+from tests.memory.long_life import make_long_life
 from tests.scenes import begin, make_agent, make_person, take_turn
 
 pytestmark = pytest.mark.django_db
@@ -266,6 +268,23 @@ def test_rows_lead_to_their_bank_and_exports_come_back_as_rows(ana: User, talk: 
     rows = list(read_csv(LeavingRow, exported(client, base, format="csv").splitlines(keepends=True)))
     assert len(rows) == figure(client, base)["table"]["total"]
     assert all(row.bank == talk.bank_id for row in rows)
+
+
+def test_ten_thousand_turns_and_twice_as_many_memories_are_told_fast_and_in_few_bytes(ana: User) -> None:
+    fresh = begin(ana, make_agent("Long"))
+    with acting_as(ana.pk):
+        talk = make_long_life(ana.pk, fresh.bank, 10_000, traced=8)
+    client, sizes, seconds = client_of(ana), {}, {}
+    figure(client, ALL[0])  # the process knows the ledger
+    for path in [*figures(talk)[: len(OF_ONE)], *ALL]:
+        began, used = time.monotonic(), time.process_time()
+        sizes[path] = len(said(client, path))
+        seconds[path] = (round(time.monotonic() - began, 2), round(time.process_time() - used, 2))
+    print("\n", *(f"{path} {sizes[path]} bytes, {seconds[path]} s\n" for path in sizes))
+    assert sum(sizes[path] for path in ALL) < 1_000_000
+    assert sum(sizes[path] for path in sizes if path not in ALL) < 1_000_000
+    assert sum(used for _wall, used in seconds.values()) < 6
+    assert figure(client, ALL[0])["table"]["rows"][0][1] == 200
 
 
 # --- opening and closing ------------------------------------------------------------------------------------------

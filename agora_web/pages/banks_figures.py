@@ -161,7 +161,7 @@ class Turnover(BankFigure):
                for name in ("written", "back", "evicted", "merged", "gone")},
         }  # fmt: skip
         empty = "" if rows else _("Nothing came and nothing left in this time.")
-        return Drawn(charts.turnover_figure(rows), told if rows else "", columns, rows, empty)
+        return Drawn(charts.turnover_figure(rows, step), told if rows else "", columns, rows, empty)
 
 
 class Leaving(BankFigure):

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from memory.bank_lists import AgainRow, DoubtRow
 from memory.bank_recalls import NeverRow, RegretRow, WorkRow
-from memory.charts.banks import Names, bars, counts_axis, date_axis, day, shares_axis
+from memory.charts.banks import GAP, Names, bars, counts_axis, date_axis, day, shares_axis
 from memory.charts.parts import HUES, SYMBOLS, Figure, Role, colour, figure, plain
 
 MOST_MARKS = 200  # of a curve
@@ -66,7 +66,7 @@ def never_figure(rows: Sequence[NeverRow], *, ages: Names = str) -> Figure:
         bars(_("recalled"), x, [row.memories - row.never for row in rows], Role.FIRST),
         bars(_("never recalled"), x, [row.never for row in rows], Role.FIFTH),
     ]
-    return figure(data, height=300, barmode="stack", showlegend=True,
+    return figure(data, height=300, barmode="stack", bargap=GAP, showlegend=True,
                   xaxis={"title": _("In the bank for"), "type": "category", "fixedrange": True},
                   yaxis=counts_axis(_("Memories")))  # fmt: skip
 
@@ -79,7 +79,7 @@ def regret_figure(rows: Sequence[RegretRow]) -> Figure:
     most = sorted(found, key=lambda key: (-sum(row.left for row in found[key]), key))[:MOST_LINES]
     return figure(
         [_regret(found[key], key, place) for place, key in enumerate(most)], height=320, showlegend=True,
-        xaxis=date_axis(), yaxis=shares_axis(_("Missed of what left")),
+        xaxis=date_axis(row.at for row in rows), yaxis=shares_axis(_("Missed of what left")),
     )  # fmt: skip
 
 
@@ -99,7 +99,8 @@ def again_figure(rows: Sequence[AgainRow]) -> Figure:
     """How many memories were told twice, three times …"""
     counts = Counter(min(row.times, 6) for row in rows)
     x = [str(times) if times < 6 else _("6 and more") for times in range(2, 7)]
-    return figure([bars(_("memories"), x, [counts[times] for times in range(2, 7)], Role.FIRST)], height=240,
+    told = bars(_("memories"), x, [counts[times] for times in range(2, 7)], Role.FIRST)
+    return figure([told], height=240, bargap=GAP,
                   xaxis={"title": _("Told how often"), "type": "category", "fixedrange": True},
                   yaxis=counts_axis(_("Memories")))  # fmt: skip
 
@@ -112,6 +113,6 @@ def doubts_figure(rows: Sequence[DoubtRow], *, names: Names = str) -> Figure:
         bars(name, x, [sum(row.what == what and row.settled is settled for row in rows) for what in whats], hue)
         for name, settled, hue in ((_("open"), False, Role.SECOND), (_("looked at"), True, Role.THIRD))
     ]
-    return figure(data, height=260, barmode="stack", showlegend=True,
+    return figure(data, height=260, barmode="stack", bargap=GAP, showlegend=True,
                   xaxis={"title": _("What differs"), "type": "category", "fixedrange": True},
                   yaxis=counts_axis(_("Memories")))  # fmt: skip

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -19,6 +19,10 @@ from memory.charts.spans import REASONS, hue_of
 MOST_POINTS = 500  # of one line
 MOST_LINES = 7  # one a hue
 MOST_BARS = 40  # banks beside each other
+ROOM = timedelta(hours=12)
+STEPS = {"hour": 3_600_000, "day": 86_400_000, "week": 604_800_000}  # milliseconds
+GAP = 0.45  # between bars of kinds
+BAR = 0.84  # of a step
 MOST_CONVERSATIONS, MOST_LETTERS = 15, 28
 
 Names = Callable[[str], str]
@@ -30,11 +34,16 @@ def day(at: datetime) -> str:
     return f"{at:%Y-%m-%d %H:%M}"
 
 
-def date_axis() -> dict[str, Any]:
-    """The axis of the figures whose time is the calendar's."""
+def date_axis(at: Iterable[datetime] = ()) -> dict[str, Any]:
+    """The axis of the figures whose time is the calendar's, with room around a single instant."""
     hours, days = [None, 86_399_999], [86_400_000, None]  # milliseconds between two ticks
     stops = [{"dtickrange": hours, "value": "%H:%M\n%e %b"}, {"dtickrange": days, "value": "%e %b\n%Y"}]
-    return {"type": "date", "title": "", "tickformatstops": stops}
+    axis: dict[str, Any] = {"type": "date", "title": "", "tickformatstops": stops}
+    found = set(at)
+    if len(found) == 1:
+        (only,) = found
+        axis["range"] = [day(only - ROOM), day(only + ROOM)]
+    return axis
 
 
 def counts_axis(title: str) -> dict[str, Any]:
@@ -66,7 +75,7 @@ def composition_figure(rows: Sequence[CompositionRow], *, ages: Names = str, nam
              HUES[_place(group) % len(HUES)])
         for group in groups
     ]  # fmt: skip
-    return figure(data, height=320, barmode="stack", showlegend=True,
+    return figure(data, height=320, barmode="stack", bargap=GAP, showlegend=True,
                   xaxis={"title": _("Said so long ago"), "type": "category", "fixedrange": True},
                   yaxis=counts_axis(_("Memories")))  # fmt: skip
 
@@ -86,7 +95,7 @@ def fullness_figure(rows: Sequence[FullnessRow], *, names: Mapping[UUID, str]) -
     else:
         fullest = sorted(banks, key=lambda bank: (-max(row.most for row in banks[bank]), str(bank)))[:MOST_LINES]
         data = [_line(names.get(bank, ""), banks[bank], "most", place) for place, bank in enumerate(fullest)]
-    return figure(data, height=300, hovermode="x", showlegend=True, xaxis=date_axis(),
+    return figure(data, height=300, hovermode="x", showlegend=True, xaxis=date_axis(row.at for row in rows),
                   yaxis=shares_axis(_("Share of the budget")))  # fmt: skip
 
 
@@ -111,8 +120,8 @@ def _filled(row: FullnessRow) -> str:
                    "most_tokens": row.budget_tokens}  # fmt: skip
 
 
-def turnover_figure(rows: Sequence[TurnoverRow]) -> Figure:
-    """What came above the line, what left below it."""
+def turnover_figure(rows: Sequence[TurnoverRow], step: str = "day") -> Figure:
+    """What came above the line, what left below it; a bar a step."""
     x = [day(row.at) for row in rows]
     parts = (
         (_("written"), "written", 1, Role.FIRST), (_("came back"), "back", 1, Role.THIRD),
@@ -121,12 +130,12 @@ def turnover_figure(rows: Sequence[TurnoverRow]) -> Figure:
     )  # fmt: skip
     data = [
         bars(name, x, [sign * getattr(row, field) for row in rows], hue,
-             customdata=[getattr(row, field) for row in rows],
+             customdata=[getattr(row, field) for row in rows], width=[BAR * STEPS[step]] * len(x), offset=0,
              hovertemplate=f"%{{x}}: %{{customdata}}<extra>{name}</extra>")
         for name, field, sign, hue in parts
         if any(getattr(row, field) for row in rows)
     ]  # fmt: skip
-    return figure(data, height=320, barmode="relative", showlegend=True, xaxis=date_axis(),
+    return figure(data, height=320, barmode="relative", showlegend=True, xaxis=date_axis(row.at for row in rows),
                   yaxis={"title": _("Left · came"), "fixedrange": True, "tickformat": ",d", "zeroline": True,
                          "zerolinecolor": colour(Role.MUTED)})  # fmt: skip
 
@@ -151,7 +160,7 @@ def leaving_figure(rows: Sequence[LeavingRow], *, names: Names = str, address: A
         }
         for place, policy in enumerate(policies)
     ]  # fmt: skip
-    return figure(data, height=max(200, 90 + 44 * len(reasons)), barmode="stack", showlegend=False,
+    return figure(data, height=max(200, 90 + 44 * len(reasons)), barmode="stack", bargap=GAP, showlegend=False,
                   xaxis=counts_axis(_("Memories")),
                   yaxis={"autorange": "reversed", "fixedrange": True, "showgrid": False})  # fmt: skip
 
@@ -193,7 +202,7 @@ def conversations_figure(
         for name, field, hue in ((_("in the bank"), "held", Role.FIRST), (_("in the archive"), "archived", Role.FIFTH))
     ]  # fmt: skip
     labels = [plain(row.title, MOST_LETTERS) or untitled for row in shown]
-    return figure(data, height=max(200, 90 + 26 * len(shown)), barmode="stack", showlegend=True,
+    return figure(data, height=max(200, 90 + 26 * len(shown)), barmode="stack", bargap=GAP, showlegend=True,
                   xaxis=counts_axis(_("Memories")),
                   yaxis={"autorange": "reversed", "fixedrange": True, "showgrid": False,
                          "tickvals": list(range(len(shown))), "ticktext": labels})  # fmt: skip

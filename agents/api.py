@@ -28,7 +28,8 @@ class Agents(APIView):
     """Agents that take new conversations."""
 
     def get(self, request: Request) -> Response:
-        return Response({"agents": [selectors.agent_json(agent) for agent in selectors.agents_offered()]})
+        opened = selectors.opened_banks()
+        return Response({"agents": [selectors.agent_json(agent, opened) for agent in selectors.agents_offered()]})
 
 
 class Conversations(APIView):

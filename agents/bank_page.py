@@ -24,7 +24,7 @@ from agents.models import Seat
 from memory import selectors as memory
 from memory.engine.types import BankError
 from memory.forms import BankForm
-from memory.services.banks import BankConfiguration
+from memory.services.banks import BankConfiguration, open_to_analysts
 from memory.services.rebudget import Applied, Preview, PreviewStale, Promise, preview_change
 from memory.services.turns import NotFound
 
@@ -38,7 +38,7 @@ UNDO = "undo_bank"  # in the session: what undoing the last change needs
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def bank(request: HttpRequest, bank_id: UUID) -> HttpResponse:
-    """GET shows the settings; POST previews others, applies what was previewed, or takes back what was applied."""
+    """GET shows the settings; POST previews others, applies or takes back what was previewed, opens to analysts."""
     try:
         seat = selectors.seat_at(bank_id)
     except NotFound as error:
@@ -48,6 +48,8 @@ def bank(request: HttpRequest, bank_id: UUID) -> HttpResponse:
         return _page(request, seat, BankForm(instance=seat.bank, initial=started))
     if "undo" in request.POST:
         return _undo(request, seat)
+    if "analysts" in request.POST:
+        return _analysts(request, seat, request.POST["analysts"] == "open")
     if "promise" in request.POST:
         return _apply(request, seat)
     form = BankForm(request.POST, instance=copy(seat.bank))  # a form writes into what it is given
@@ -106,6 +108,13 @@ def _undo(request: HttpRequest, seat: Seat) -> HttpResponse:
     del request.session[UNDO]
     came = ngettext("%(n)d memory is back.", "%(n)d memories are back.", back) % {"n": back}
     messages.success(request, _("The former settings hold again.") + (f" {came}" if back else ""))
+    return redirect("bank", seat.bank_id)
+
+
+def _analysts(request: HttpRequest, seat: Seat, open_: bool) -> HttpResponse:
+    open_to_analysts(seat.bank_id, open_)
+    opened, closed = _("Open to analysts."), _("Closed: no analyst sees it any more.")
+    messages.success(request, opened if open_ else closed)
     return redirect("bank", seat.bank_id)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -18,11 +18,18 @@ from memory.models.conversation import OPEN_STATES
 from memory.services.turns import NotFound
 
 
-def agent_json(agent: Agent) -> dict[str, Any]:
+def agent_json(agent: Agent, opened: Mapping[UUID, UUID] | None = None) -> dict[str, Any]:
+    """`opened`: by agent, the person's bank where it is open to analysts."""
     return {
         "id": str(agent.pk), "name": agent.name, "description": agent.description, "backend": agent.backend,
         "model": agent.model, "notice": notice_for(agent), "labelling": agent.labelling,
+        "analysts": str((opened or {}).get(agent.pk, "")),
     }  # fmt: skip
+
+
+def opened_banks() -> dict[UUID, UUID]:
+    """By agent: the person's bank, of those that are open to analysts."""
+    return dict(Seat.objects.filter(bank__open_to_analysts=True).values_list("agent", "bank"))
 
 
 def agents_offered() -> list[Agent]:
@@ -62,6 +69,7 @@ def conversation_json(conversation: Conversation) -> dict[str, Any]:
     return {
         "id": str(conversation.pk), "title": conversation.title, "agent": agent_json(agent) if agent else None,
         "updated_at": memory.instant(conversation.updated_at), "temporary": False, "labelling": conversation.labelling,
+        "analysts": str(conversation.bank_id) if conversation.bank.open_to_analysts else "",
     }  # fmt: skip
 
 

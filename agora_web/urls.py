@@ -6,6 +6,8 @@ from django.views.generic import RedirectView
 
 from agora_web.accounts.views import profile
 from agora_web.pages import life_figures, memory_figures, recall_figures
+from agora_web.pages.bank_recall_figures import OF_ALL, OF_ONE
+from agora_web.pages.banks import bank_life, banks
 from agora_web.pages.jobs import jobs
 from agora_web.pages.life import life
 from agora_web.pages.memory import memory
@@ -38,6 +40,10 @@ urlpatterns = [
         path(f"api/memories/<uuid:memory_id>/{figure.name}/", figure.as_view(), name=f"api_memory_{figure.name}")
         for figure in memory_figures.FIGURES
     ),
+    path("memories/banks/", banks, name="banks"),
+    path("memories/banks/<uuid:bank_id>/life/", bank_life, name="bank_life"),
+    *(path(f"api/banks/life/{name}/", view.as_view(), name=f"api_banks_{name}") for name, view in OF_ALL),
+    *(path(f"api/banks/<uuid:bank_id>/life/{name}/", view.as_view(), name=f"api_bank_{name}") for name, view in OF_ONE),
     path("api/", include("memory.api.urls")),
     path("jobs/", jobs, name="jobs"),
     path("admin/", admin.site.urls),

@@ -68,6 +68,14 @@ def recall(recall_id: UUID) -> Recall:
     return found
 
 
+def bank(bank_id: UUID) -> Bank:
+    """One bank. Raises `NotFound`."""
+    found = Bank.objects.filter(pk=bank_id).first()
+    if found is None:
+        raise NotFound(_("There is no such memory bank."))
+    return found
+
+
 def memory(memory_id: UUID) -> Memory:
     """One memory. Raises `NotFound`."""
     found = Memory.objects.filter(pk=memory_id).defer("vector", "features").first()

@@ -13,10 +13,11 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import ensure_csrf_cookie
 
+from agora_web.pages.door import Door, reading
 from agora_web.pages.life_words import GROUPS, REASONS
 from memory import selectors
 from memory.figure_page import figure_page
-from memory.models import Memory, Turn
+from memory.models import Conversation, Memory, Turn
 from memory.services.turns import NotFound
 
 
@@ -26,16 +27,21 @@ from memory.services.turns import NotFound
 def life(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Importance, weights, evictions and the bank at any moment, of one conversation."""
     try:
-        conversation = selectors.conversation(conversation_id)
+        with reading(conversation_id) as door:
+            context = _context(selectors.conversation(conversation_id), door)
     except NotFound as error:
         raise Http404(error.sentence) from error
-    turns = Turn.objects.filter(conversation=conversation_id, replaced_at=None).aggregate(last=Max("ordinal"))["last"]
-    scored = Memory.objects.filter(conversation=conversation_id).values_list("adapter", flat=True).distinct()
-    context: dict[str, Any] = {
-        "conversation": conversation, "turns": turns or 0, "figures": _figures(conversation_id),
-        "groups": GROUPS.items(), "reasons": REASONS.items(), "adapters": sorted(scored),
-    }  # fmt: skip
     return render(request, "memory/life.html", context)
+
+
+def _context(conversation: Conversation, door: Door) -> dict[str, Any]:
+    turns = Turn.objects.filter(conversation=conversation, replaced_at=None).aggregate(last=Max("ordinal"))["last"]
+    scored = Memory.objects.filter(conversation=conversation).values_list("adapter", flat=True).distinct()
+    return {
+        "conversation": conversation, "title": door.shown(conversation.title), "opened": door.masked,
+        "turns": turns or 0, "figures": _figures(conversation.pk), "groups": GROUPS.items(),
+        "reasons": REASONS.items(), "adapters": sorted(scored),
+    }  # fmt: skip
 
 
 def _figures(conversation_id: UUID) -> list[dict[str, Any]]:

@@ -7,12 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from django.http.response import HttpResponseBase
 from django.urls import NoReverseMatch, reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from rest_framework import serializers
+from rest_framework.request import Request
 
 from agora_web.pages import life_words as words
+from agora_web.pages.door import Door, reading
 from memory import life, life_recalls
 from memory.api.figures import Drawn, FigureQuery, FigureView
 from memory.charts import importance, moments, recalls, spans
@@ -39,9 +42,14 @@ class LifeQuery(FigureQuery):
 
 
 class LifeFigure(FigureView):
-    """A figure of one conversation, between two of its turns."""
+    """A figure of one conversation, between two of its turns, read through the door to it."""
 
     query = LifeQuery
+    door: Door
+
+    def get(self, request: Request, **ids: UUID) -> HttpResponseBase:
+        with reading(ids["conversation_id"]) as self.door:
+            return super().get(request, **ids)
 
     def drawn(self, asked: dict[str, Any], **ids: UUID) -> Drawn:
         found = life.life_of(ids["conversation_id"])
@@ -52,7 +60,7 @@ class LifeFigure(FigureView):
         raise NotImplementedError
 
     def finished(self, rows: Sequence[Any]) -> Sequence[Any]:
-        return life.with_words(rows)
+        return self.door.rows(life.with_words(rows))
 
 
 def memory_address(memory: UUID) -> str:
@@ -94,7 +102,7 @@ class Importance(LifeFigure):
     row, name = life.ImportanceRow, "importance"
 
     def finished(self, rows: Sequence[Any]) -> Sequence[Any]:
-        return life.with_words(rows, ("text", "speaker"))
+        return self.door.rows(life.with_words(rows, ("text", "speaker")))
 
     def between(self, found: life.Life, first: int, last: int, asked: dict[str, Any]) -> Drawn:
         rows = importance_of(found, first, last, asked)
@@ -230,7 +238,7 @@ class Weights(LifeFigure):
     def between(self, found: life.Life, first: int, last: int, asked: dict[str, Any]) -> Drawn:
         heat = life_recalls.heat_of(found, first, last, order=asked["order"], adapter=asked["adapter"])
         rows = life_recalls.WeightRows(life_recalls.traces_of(found, first, last, asked["adapter"]))
-        shown = life_recalls.with_labels(heat, life.with_words(heat.rows))
+        shown = life_recalls.with_labels(heat, self.finished(heat.rows))
         columns = [
             Column("turn", _("Turn"), "number", _of_recall), Column("weight", _("Weight"), "number"),
             Column("what", _("What became of it"), names=words.what), Column("text", _("Memory"), "words", _of_memory),

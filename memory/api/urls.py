@@ -2,9 +2,10 @@
 
 from django.urls import path
 
-from memory.api import memories
+from memory.api import banks, memories
 
 urlpatterns = [
+    path("banks/<uuid:bank_id>/analysts/", banks.AnalystsOfBank.as_view(), name="api_bank_analysts"),
     path("memories/<uuid:memory_id>/pin/", memories.Pin.as_view()),
     path("memories/<uuid:memory_id>/unpin/", memories.Unpin.as_view()),
     path("memories/<uuid:memory_id>/forget/", memories.Forget.as_view()),

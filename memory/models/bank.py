@@ -73,6 +73,7 @@ class Bank(models.Model):
         _("adapter"), max_length=80, blank=True, default=""
     )  # "": the one that AGORA ships, in every process, whatever was promoted
     keeps_adapter = models.BooleanField(default=False, db_default=False)  # its person chose it: no promotion changes it
+    open_to_analysts = models.BooleanField(default=False, db_default=False)  # by its owner's word, until closed
     last_seq = models.PositiveBigIntegerField(default=0)
     created_at = models.DateTimeField(auto_now_add=True)
 

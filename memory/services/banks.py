@@ -18,6 +18,7 @@ from memory.engine.types import BankError, Budget
 from memory.models import LEAST_EVICT_AT, Bank, EncoderSpace
 from memory.services.evictions import evict_to_budget
 from memory.services.ledger import LedgerWriter, writing
+from memory.services.turns import NotFound
 
 
 class BankRefused(BankError):
@@ -77,6 +78,12 @@ def configure_bank(bank_id: UUID, configuration: BankConfiguration, *, now: date
             write_configured(writer, configuration, now)
             limit = state.limit_of(Budget(*wanted[:2]), configuration.evict_at)
             evict_to_budget(writer, [], now, budget=limit, policy=configuration.policy)
+
+
+def open_to_analysts(bank_id: UUID, open_: bool) -> None:
+    """The owner's word on whether analysts may look at a bank; it holds at once. Raises `NotFound`."""
+    if not Bank.objects.filter(pk=bank_id).update(open_to_analysts=open_):
+        raise NotFound(_("There is no such memory bank."))
 
 
 def check_pinned(state: BankState, configuration: BankConfiguration) -> None:

@@ -2,6 +2,7 @@
 import { ApiError, get, post } from "../site/api.js";
 import { toast } from "../site/toast.js";
 import { say } from "../site/words.js";
+import { AnalystsNotice } from "./chat/analysts.js";
 import { Composer } from "./chat/composer.js";
 import { ConversationList } from "./chat/conversations.js";
 import { startKeys } from "./chat/keys.js";
@@ -30,6 +31,7 @@ class ChatPage {
     this.socket = null;
     this.thread = new Thread(this, (sentence) => { at("announcer").textContent = sentence; });
     this.labelling = new LabellingSwitch();
+    this.analysts = new AnalystsNotice((bank, open) => this.bankOpened(bank, open));
     this.follower = new Follower(at("thread"), at("jump"));
     this.composer = new Composer({ send: (text) => this.send(text), stop: () => this.stop(), editLast: () => this.thread.last?.startEdit() });
     this.list = new ConversationList({
@@ -73,6 +75,7 @@ class ChatPage {
     this.socket = null;
     this.connection("");
     this.labelling.show("", "", null);
+    this.analysts.show("");
     this.thread.clear();
     this.conversation = id;
     this.readOf = null;
@@ -87,12 +90,18 @@ class ChatPage {
 
   openNew() {
     this.agent = this.agents.find((agent) => agent.id === this.agent?.id) ?? this.agents[0];
-    const choose = (agent) => { this.agent = agent; this.head("", agent, "", agent?.labelling ? "agent" : ""); at("thread-head").hidden = true; };
+    const choose = (agent) => { this.agent = agent; this.head("", agent, "", agent?.labelling ? "agent" : ""); this.analysts.show(agent?.analysts, agent?.name); at("thread-head").hidden = true; };
     choose(this.agent);
     const tryText = (text) => { this.composer.fill(text); this.composer.focus(); };
     showStart(this.agents, this.agent?.id, { choose, tryText });
     this.composer.enable(this.agents.length > 0);
     if (window.matchMedia("(min-width: 56rem)").matches) this.composer.focus();
+  }
+
+  /** What the list of agents says of a bank follows what its person said here. */
+  bankOpened(bank, open) {
+    const agent = this.agents.find((one) => one.analysts === bank || one.id === this.agent?.id);
+    if (agent) agent.analysts = open ? bank : "";
   }
 
   /** Read the conversation and show it. */
@@ -106,6 +115,7 @@ class ChatPage {
       this.readOf = id;
       this.agent = conversation.agent;
       this.head(conversation.title, conversation.agent, id, conversation.labelling);
+      this.analysts.show(conversation.analysts, conversation.agent?.name);
       this.thread.showAll(turns, mark);
       this.refresh();
       if (this.thread.isEmpty) showEmpty(this.agentName);
@@ -121,6 +131,7 @@ class ChatPage {
   unreadable(error) {
     this.composer.enable(false);
     this.labelling.show("", "", null);
+    this.analysts.show("");
     at("thread-head").hidden = true;
     if (error.status === 404) showGone(say("not_found_title"), say("not_found_text"), { label: say("untitled"), run: () => this.go("") });
     else showGone(say("failed"), error.message, { label: say("try_again"), run: () => this.open(this.conversation) });
@@ -236,6 +247,7 @@ class ChatPage {
       this.composer.key = conversation.id;
       window.history.replaceState({}, "", `/chat/${conversation.id}/`);
       this.head(conversation.title, this.agent, conversation.id, conversation.labelling);
+      this.analysts.show(conversation.analysts, this.agent.name);
       this.list.select(conversation.id);
       this.readOf = conversation.id;
       this.connect();

@@ -39,4 +39,4 @@ function follow() {
   socket.addEventListener("close", (event) => { if (event.code < 4400) window.setTimeout(() => { refresh(); follow(); }, AGAIN); });
 }
 
-follow();
+if (place.dataset.conversation) follow();  // what an analyst reads is nobody's live conversation but its owner's

@@ -21,8 +21,8 @@ from tests.scenes import Life, begin, live, make_agent, make_person, take_turn
 
 pytestmark = pytest.mark.django_db
 
-AGENT = {"id", "name", "description", "backend", "model", "notice", "labelling"}
-CONVERSATION = {"id", "title", "agent", "updated_at", "temporary", "labelling"}
+AGENT = {"id", "name", "description", "backend", "model", "notice", "labelling", "analysts"}
+CONVERSATION = {"id", "title", "agent", "updated_at", "temporary", "labelling", "analysts"}
 TURN = {"id", "ordinal", "parent", "state", "observation", "action", "error", "recall", "remembered", "evicted",
         "timings_ms", "branches"}  # fmt: skip
 ROW = {"memory", "text", "role", "speaker", "side", "at", "turn", "conversation", "conversation_title", "ordinal",
@@ -88,7 +88,7 @@ def test_agents_that_take_new_conversations_are_listed(api: Api, scribe: Agent) 
     real = make_agent("Real", backend="openai", base_url="http://127.0.0.1:9/v1", model="m-1")
     (first, second, third) = api.get("agents/")["agents"]
     assert first == {"id": str(scribe.pk), "name": "Scribe", "description": "Quotes.", "backend": "quote", "model": "",
-                     "notice": "", "labelling": False}  # fmt: skip
+                     "notice": "", "labelling": False, "analysts": ""}  # fmt: skip
     assert (second["id"], third["id"], third["model"], third["notice"]) == (str(toy.pk), str(real.pk), "m-1", "")
     assert "135 million" in second["notice"]
     assert "AGORA_LLM_BASE_URL" in second["notice"]

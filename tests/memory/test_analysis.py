@@ -1,0 +1,207 @@
+"""The analyst's door, asked of the database itself: to whom it opens, what it lets be done, and when it shuts."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from django.db import DatabaseError, connection, transaction
+
+from agents.models import Agent
+from agora_web.accounts.models import User
+from memory.analysis import Door, door_to, opened_doors
+from memory.life import MomentRow
+from memory.models import Bank, Conversation, Memory, Recall, Turn
+from memory.services import memories
+from memory.services.banks import open_to_analysts
+from memory.services.conversations import forget_conversation
+from memory.services.turns import NotFound
+from memory.tenancy import acting_as
+from tests.memory.test_tenancy import OWNED
+from tests.scenes import Life, begin, live, make_agent, make_person, take_turn
+
+pytestmark = pytest.mark.django_db
+
+
+def mask(text: str) -> str:
+    return "*" * len(text)
+
+
+@pytest.fixture
+def scribe() -> Agent:
+    return make_agent(budget_memories=5)
+
+
+@pytest.fixture
+def life(scribe: Agent) -> Life:
+    return live(make_person("ana@example.org", name="Ana"), scribe, "quixotry")
+
+
+@pytest.fixture
+def ben() -> User:
+    return make_person("ben@example.org", name="Ben", roles=["analyst"])
+
+
+def let(life: Life, open_: bool = True) -> None:
+    with acting_as(life.person):
+        open_to_analysts(life.bank, open_)
+
+
+def passes(person: User, thing: UUID) -> bool:
+    with acting_as(person.pk):
+        return door_to(thing, mask).masked
+
+
+def sights(person: User, bank: UUID) -> dict[str, int]:
+    """How many rows of each kind somebody sees who asks the tables themselves, without a door."""
+    with acting_as(person.pk):
+        return {model.__name__: model.objects.count() for model in OWNED if model.objects.exists()}
+
+
+def things(life: Life) -> list[UUID]:
+    return [life.bank, life.conversation, life.held, life.archived, life.recall]
+
+
+def test_an_analyst_passes_by_each_thing_of_an_opened_bank_and_by_nothing_of_a_shut_one(life: Life, ben: User) -> None:
+    assert [passes(ben, thing) for thing in things(life)] == [False] * 5
+    let(life)
+    assert [passes(ben, thing) for thing in things(life)] == [True] * 5
+    assert not passes(ben, uuid4())
+    let(life, False)
+    assert [passes(ben, thing) for thing in things(life)] == [False] * 5
+    with acting_as(ben.pk):
+        assert opened_doors(mask) == []
+
+
+@pytest.mark.parametrize("roles", [(), ("labeller",), ("operator",), ("administrator",),
+                                   ("labeller", "operator", "administrator")])  # fmt: skip
+def test_no_other_role_opens_a_door(life: Life, roles: tuple[str, ...]) -> None:
+    let(life)
+    cleo = make_person("cleo@example.org", roles=roles)
+    assert [passes(cleo, thing) for thing in things(life)] == [False] * 5
+    with acting_as(cleo.pk):
+        assert opened_doors(mask) == []
+    with acting_as(None):
+        assert opened_doors(mask) == []
+
+
+def test_an_account_that_is_shut_passes_no_door_and_opens_none(life: Life, ben: User) -> None:
+    let(life)
+    User.objects.filter(pk=ben.pk).update(is_active=False)
+    assert not passes(ben, life.bank)
+    User.objects.filter(pk=ben.pk).update(is_active=True)
+    assert passes(ben, life.bank)
+    User.objects.filter(pk=life.person).update(is_active=False)
+    assert not passes(ben, life.bank)
+
+
+def test_owners_read_their_own_as_themselves_whatever_else_they_are(life: Life) -> None:
+    let(life)
+    ana = User.objects.get(pk=life.person)
+    ana.groups.set(make_person("x@example.org", roles=["analyst"]).groups.all())
+    assert not passes(ana, life.bank)
+    with acting_as(ana.pk), door_to(life.conversation, mask).open() as door:
+        assert Conversation.objects.get(pk=life.conversation).title == door.shown("About quixotry") == "About quixotry"
+
+
+def test_without_the_door_an_analyst_sees_no_row_of_an_opened_bank(life: Life, ben: User) -> None:
+    before = sights(ben, life.bank)
+    let(life)
+    assert sights(ben, life.bank) == before == {}
+
+
+def test_behind_the_door_stand_the_owners_rows_and_outside_it_nothing_again(life: Life, ben: User) -> None:
+    let(life)
+    with acting_as(ben.pk):
+        with door_to(life.bank, mask).open() as door:
+            assert (door.bank, door.owner, door.masked) == (life.bank, life.person, True)
+            assert Memory.objects.filter(bank=life.bank).exists()
+            assert door.shown("quixotry") == "********"
+        assert not Memory.objects.exists()
+        assert not Bank.objects.exists()
+
+
+CHANGES: list[Any] = [
+    lambda life: Memory.objects.filter(pk=life.held).update(pinned=True),
+    lambda life: Memory.objects.filter(pk=life.held).delete(),
+    lambda life: Turn.objects.update(observation="mine now"),
+    lambda life: Recall.objects.filter(pk=life.recall).delete(),
+    lambda life: open_to_analysts(life.bank, False),
+    lambda life: memories.forget(life.held, now=Memory.objects.get(pk=life.held).at),
+    lambda life: Bank.objects.filter(pk=life.bank).select_for_update().get(),
+]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_nothing_can_be_changed_through_the_door(life: Life, ben: User, change: Any) -> None:
+    let(life)
+    with acting_as(ben.pk), door_to(life.bank, mask).open(), pytest.raises(DatabaseError, match="read-only"):
+        with transaction.atomic():
+            change(life)
+
+
+def test_nothing_inside_the_door_makes_the_transaction_writable(life: Life, ben: User) -> None:
+    let(life)
+    with acting_as(ben.pk):
+        with door_to(life.bank, mask).open(), pytest.raises(DatabaseError, match="read-write"):
+            with transaction.atomic(), connection.cursor() as cursor:
+                cursor.execute("SET LOCAL transaction_read_only = off")
+        User.objects.filter(pk=ben.pk).update(name="Benno")  # what is one's own can be changed outside it again
+        assert User.objects.get(pk=ben.pk).name == "Benno"
+
+
+def test_an_error_behind_the_door_leads_back_outside(life: Life, ben: User) -> None:
+    let(life)
+    with acting_as(ben.pk):
+        with pytest.raises(NotFound), door_to(life.bank, mask).open():
+            raise NotFound("There is no such thing.")
+        assert not Bank.objects.exists()
+        assert User.objects.filter(pk=ben.pk).update(name="Benno") == 1
+
+
+def test_what_is_forgotten_is_no_way_in(life: Life, ben: User) -> None:
+    let(life)
+    for thing in (life.forgotten, life.forgotten_conversation):
+        assert not passes(ben, thing)
+    assert passes(ben, life.recall)
+    with acting_as(life.person):
+        turn = Turn.objects.get(pk=life.turn)
+        forget_conversation(life.conversation, keep_memories=True, now=turn.created_at)
+    for thing in (life.conversation, life.recall):
+        assert not passes(ben, thing)
+    assert passes(ben, life.held)
+
+
+def test_the_list_names_banks_that_are_open_now_and_no_other_bank_of_their_owners(
+    life: Life, ben: User, scribe: Agent
+) -> None:
+    ana = User.objects.get(pk=life.person)
+    other = begin(ana, make_agent("Oracle"))
+    take_turn(ana, other, "Oracle hears another quixotry.")
+    let(life)
+    with acting_as(ben.pk):
+        assert [(door.bank, door.owner) for door in opened_doors(mask)] == [(life.bank, life.person)]
+    assert not passes(ben, other.bank_id)
+    assert not passes(ben, other.pk)
+
+
+def test_only_its_owner_opens_a_bank(life: Life, ben: User) -> None:
+    with acting_as(ben.pk), pytest.raises(NotFound):
+        open_to_analysts(life.bank, True)
+    assert not passes(ben, life.bank)
+
+
+def test_rows_behind_the_door_lose_their_words_and_those_of_ones_own_do_not() -> None:
+    row = MomentRow(uuid4(), 3, "user", 0.5, 9, "held", False, "", None, "", text="secret")
+    assert [one.text for one in Door(uuid4(), uuid4(), mask).rows([row])] == ["******"]
+    assert Door(None, None, mask).rows([row]) == [row]
+
+
+def test_the_functions_are_the_serving_roles_alone() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT p.proname, a.grantee::regrole::text FROM pg_proc p, aclexplode(p.proacl) a "
+            "WHERE p.proname LIKE 'agora_opened%' AND a.grantee <> p.proowner ORDER BY 1, 2"
+        )
+        assert cursor.fetchall() == [("agora_opened_bank", "agora_app"), ("agora_opened_banks", "agora_app")]

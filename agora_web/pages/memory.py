@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -14,12 +15,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.csrf import ensure_csrf_cookie
 
 from agora_web.pages import life_words, recall_words
-from agora_web.pages.showing import shown_to
+from agora_web.pages.door import Door, reading
 from memory import selectors
 from memory.figure_page import figure_page
 from memory.models import Recall
 from memory.services.turns import NotFound
-from memory.story import Story, kin, score_rows, story_of, tellings
+from memory.story import Story, Telling, kin, score_rows, story_of, tellings
 from training.models import Label
 
 
@@ -29,18 +30,23 @@ from training.models import Label
 def memory(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     """All that is known of one memory, and what its person can do with it."""
     try:
-        story = story_of(memory_id)
+        with reading(memory_id) as door:
+            context = _context(story_of(memory_id), door)
     except NotFound as error:
         raise Http404(error.sentence) from error
-    shown = shown_to(request)
+    return render(request, "memory/memory.html", context)
+
+
+def _context(story: Story, door: Door) -> dict[str, Any]:
+    shown, memory_id = door.shown, story.memory.pk
     row = selectors.memory_json(story.memory)
     adapters = Recall.objects.filter(bank=story.bank).values_list("adapter", flat=True)
     scored = {one.adapter for one in score_rows(story)}
-    context: dict[str, Any] = {
-        "memory": story.memory, "row": {**row, "text": shown(row["text"])},
+    return {
+        "opened": door.masked, "memory": story.memory, "row": {**row, "text": shown(row["text"])},
         "kind": life_words.group(story.memory.kind if story.memory.kind != "side" else story.memory.role),
         "reason": recall_words.reason(story.memory.archive_reason), "state": life_words.state(story.memory.state),
-        "tellings": [(one, life_words.word(recall_words.TOLD_HOW, one.how)) for one in tellings(story, shown=shown)],
+        "tellings": [(one, life_words.word(recall_words.TOLD_HOW, one.how)) for one in _tellings(story, door)],
         "kin": [(one, life_words.word(recall_words.KIN, one.how)) for one in kin(story, shown=shown)],
         "labels": _labels(story), "whats": life_words.WHAT.items(),
         "adapters": sorted({*adapters.distinct(), *scored}),
@@ -48,7 +54,14 @@ def memory(request: HttpRequest, memory_id: UUID) -> HttpResponse:
                     _figure("recalls", _("Every recall that weighed it"), memory_id),
                     _figure("happened", _("What happened to it"), memory_id)],
     }  # fmt: skip
-    return render(request, "memory/memory.html", context)
+
+
+def _tellings(story: Story, door: Door) -> list[Telling]:
+    """Where the memory comes from; behind the door nobody is named."""
+    return [
+        replace(one, title=door.shown(one.title), sides=door.rows(one.sides))
+        for one in tellings(story, shown=door.shown)
+    ]
 
 
 def _figure(name: str, title: str, memory_id: UUID) -> dict[str, str]:

@@ -7,15 +7,17 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
+from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from rest_framework import serializers
+from rest_framework.request import Request
 
 from agora_web.pages import life_words as words
 from agora_web.pages import recall_words
+from agora_web.pages.door import Door, reading
 from agora_web.pages.life_figures import memory_address, recall_address
-from agora_web.pages.showing import shown_to
 from memory.api.figures import Drawn, FigureQuery, FigureView
 from memory.charts.story import parts_figure, scores_figure, stretches_figure
 from memory.figure_rows import Column
@@ -41,9 +43,17 @@ class MemoryQuery(FigureQuery):
 
 
 class MemoryFigure(FigureView):
-    """A figure of one memory."""
+    """A figure of one memory, read through the door to it."""
 
     query = MemoryQuery
+    door: Door
+
+    def get(self, request: Request, **ids: UUID) -> HttpResponseBase:
+        with reading(ids["memory_id"]) as self.door:
+            return super().get(request, **ids)
+
+    def finished(self, rows: Sequence[Any]) -> Sequence[Any]:
+        return self.door.rows(rows)
 
     def drawn(self, asked: dict[str, Any], **ids: UUID) -> Drawn:
         return self.of(story_of(ids["memory_id"]), asked)
@@ -113,7 +123,7 @@ class Happened(MemoryFigure):
     row, name = HappenedRow, "happened"
 
     def of(self, story: Story, asked: dict[str, Any]) -> Drawn:
-        rows = happened_rows(story, shown=shown_to(self.request))
+        rows = happened_rows(story, shown=self.door.shown)
         places = stretches(story)
         zone = timezone.get_current_timezone()
         drawn = stretches_figure(places, timezone.now(), zone, names=recall_words.reason, words=words.state)

@@ -14,8 +14,8 @@ from django.views.decorators.csrf import ensure_csrf_cookie
 
 from agents.past_prompts import PastTask, block_of, block_sent, past_task
 from agora_web.pages import life_words, recall_words
+from agora_web.pages.door import Door, reading
 from agora_web.pages.recall_figures import MOST
-from agora_web.pages.showing import shown_to
 from memory.charts.parts import plain_line
 from memory.figure_page import figure_page
 from memory.rereading import CannotReread, Rereading, reread
@@ -30,15 +30,21 @@ EXCERPT = 110  # characters of a memory in a list of choices
 @figure_page
 def recall(request: HttpRequest, recall_id: UUID) -> HttpResponse:
     """One recall, and where `without` or `with` is asked for, the same read again."""
+    without, back = (_uuid(request.GET.get(name, "")) for name in ("without", "with"))
     try:
-        why = why_of(recall_id)
+        with reading(recall_id) as door:
+            context = _context(why_of(recall_id), door, without, back)
     except NotFound as error:
         raise Http404(error.sentence) from error
-    shown = shown_to(request)
-    without, back = (_uuid(request.GET.get(name, "")) for name in ("without", "with"))
+    return render(request, "memory/recall.html", context)
+
+
+def _context(why: Why, door: Door, without: UUID | None, back: UUID | None) -> dict[str, Any]:
+    shown, recall_id = door.shown, why.trace.pk
     past, sent = past_task(why), block_sent(why, shown=shown)
     context: dict[str, Any] = {
         "why": why, "trace": why.trace, "turn": why.turn, "conversation": why.turn.conversation,
+        "title": shown(why.turn.conversation.title), "opened": door.masked,
         "agent": past.agent if past else None, "cue": shown(why.turn.observation), "action": shown(why.turn.action),
         "previous": shown(why.previous.observation) if why.previous else "",
         "facts": _counts(why), "timings": _timings(why), "whats": life_words.WHAT.items(),
@@ -51,7 +57,7 @@ def recall(request: HttpRequest, recall_id: UUID) -> HttpResponse:
     if without or back:
         context |= _again(why, past, without, back, shown)
         context["reread_figure"] = _figure("reread", _("Weights, as they were and read again"), recall_id)
-    return render(request, "memory/recall.html", context)
+    return context
 
 
 def _uuid(text: str) -> UUID | None:

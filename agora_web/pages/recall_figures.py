@@ -7,15 +7,17 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
+from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from rest_framework import serializers
+from rest_framework.request import Request
 
 from agents.past_prompts import past_task
 from agora_web.pages import life_words as words
 from agora_web.pages import recall_words
+from agora_web.pages.door import Door, reading
 from agora_web.pages.life_figures import memory_address
-from agora_web.pages.showing import shown_to
 from memory.api.figures import Drawn, FigureQuery, FigureView
 from memory.charts.why import contributions_figure, floor_figure, reread_figure
 from memory.engine.signals import NAMES
@@ -38,16 +40,29 @@ class RecallQuery(FigureQuery):
         return super().get_fields() | {"with": serializers.UUIDField(required=False)}
 
 
-class RecallFigure(FigureView):
-    """A figure of one recall."""
+class OfRecall(FigureView):
+    """What is asked of one recall, read through the door to it."""
 
     query = RecallQuery
+    door: Door
+
+    def get(self, request: Request, **ids: UUID) -> HttpResponseBase:
+        with reading(ids["recall_id"]) as self.door:
+            return super().get(request, **ids)
+
+    def finished(self, rows: Sequence[Any]) -> Sequence[Any]:
+        return self.door.rows(rows)
+
+
+class RecallFigure(OfRecall):
+    """A figure of one recall's candidates."""
+
     row = CandidateRow
 
     def drawn(self, asked: dict[str, Any], **ids: UUID) -> Drawn:
         why = why_of(ids["recall_id"])
         what = [asked["what"]] if "what" in asked else []
-        rows = candidate_rows(why, what=what, shown=shown_to(self.request))
+        rows = candidate_rows(why, what=what, shown=self.door.shown)
         return self.of(why, rows, asked["most"])
 
     def of(self, why: Why, rows: Sequence[Any], most: int) -> Drawn:
@@ -137,10 +152,9 @@ def _bypass(why: Why) -> str:
     return _("The bank held fewer than five memories, so all were handed on.") if why.trace.bypassed else ""
 
 
-class Reread(FigureView):
+class Reread(OfRecall):
     """The weights of both readings."""
 
-    query = RecallQuery
     row, name = RereadRow, "reread"
 
     def drawn(self, asked: dict[str, Any], **ids: UUID) -> Drawn:
@@ -149,7 +163,7 @@ class Reread(FigureView):
             found = read_again(why, asked.get("without"), asked.get("with"))
         except CannotReread as error:
             return Drawn({}, "", [], [], error.sentence)
-        rows = reread_rows(found, shown=shown_to(self.request)) if found else []
+        rows = reread_rows(found, shown=self.door.shown) if found else []
         columns = [
             Column("text", _("Memory"), "words", _of_memory), Column("weight", _("Weight as it was"), "number"),
             Column("weight_after", _("read again"), "number"), Column("rank", _("Rank"), "number"),

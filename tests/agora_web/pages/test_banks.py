@@ -6,7 +6,7 @@ import json
 import time
 from datetime import UTC, datetime
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from asgiref.sync import async_to_sync
@@ -14,6 +14,7 @@ from django.test import Client
 
 from agents.models import Agent
 from agora_web.accounts.models import User
+from agora_web.pages import memory_figures, recall_figures
 from agora_web.pages.bank_recall_figures import OF_ALL, OF_ONE
 from agora_web.pages.life_figures import FIGURES
 from memory.bank_past import LeavingRow
@@ -74,15 +75,28 @@ def talk(ana: User, scribe: Agent) -> Conversation:
     return begun
 
 
+def things(talk: Conversation) -> tuple[UUID, UUID]:
+    """A recall of the conversation's bank, and a memory whose words are to be masked."""
+    with acting_as(talk.owner_id):
+        recall = Recall.objects.filter(bank=talk.bank_id, memories__len__gt=0).latest("at")
+        memory = Memory.objects.filter(bank=talk.bank_id).exclude(state="forgotten").earliest("written_seq")
+    return recall.pk, memory.pk
+
+
 def figures(talk: Conversation) -> list[str]:
+    recall, memory = things(talk)
     return [
         *(f"/api/banks/{talk.bank_id}/life/{name}/" for name, _view in OF_ONE),
         *(f"/api/conversations/{talk.pk}/life/{one.name}/" for one in FIGURES),
+        *(f"/api/recalls/{recall}/{one.name}/" for one in recall_figures.FIGURES),
+        *(f"/api/memories/{memory}/{one.name}/" for one in memory_figures.FIGURES),
     ]
 
 
 def pages(talk: Conversation) -> list[str]:
-    return [f"/memories/banks/{talk.bank_id}/life/", f"/memories/conversations/{talk.pk}/life/"]
+    recall, memory = things(talk)
+    return [f"/memories/banks/{talk.bank_id}/life/", f"/memories/conversations/{talk.pk}/life/",
+            f"/memories/recalls/{recall}/", f"/memories/{memory}/"]  # fmt: skip
 
 
 ALL = [f"/api/banks/life/{name}/" for name, _view in OF_ALL]

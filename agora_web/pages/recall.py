@@ -36,13 +36,13 @@ def recall(request: HttpRequest, recall_id: UUID) -> HttpResponse:
         raise Http404(error.sentence) from error
     shown = shown_to(request)
     without, back = (_uuid(request.GET.get(name, "")) for name in ("without", "with"))
-    past = past_task(why)
+    past, sent = past_task(why), block_sent(why, shown=shown)
     context: dict[str, Any] = {
         "why": why, "trace": why.trace, "turn": why.turn, "conversation": why.turn.conversation,
         "agent": past.agent if past else None, "cue": shown(why.turn.observation), "action": shown(why.turn.action),
         "previous": shown(why.previous.observation) if why.previous else "",
         "facts": _counts(why), "timings": _timings(why), "whats": life_words.WHAT.items(),
-        "sent": block_sent(why, shown=shown), "place": recall_words.PLACES, "most": MOST,
+        "sent": sent, "place": life_words.word(recall_words.PLACES, sent.place), "most": MOST,
         "constants": [(recall_words.signal(name), *pair) for name, pair in sorted(why.trace.normalisation.items())],
         "figures": [_figure("contributions", _("What the signals add"), recall_id),
                     _figure("floor", _("What passed the floor"), recall_id)],

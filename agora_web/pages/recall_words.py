@@ -81,8 +81,8 @@ KIN: dict[str, str | Promise] = {
 SCORED: dict[str, str | Promise] = {"written": _("when it was written"), "rescored": _("scored anew")}
 OVER: dict[str, str | Promise] = {"memories": _("memories"), "tokens": _("tokens"), "": ""}
 PLACES: dict[str, str | Promise] = {
-    "system_after": _("in a message of its own before the conversation"),
-    "user_turn": _("above the question, at most two memories"),
+    "system_after": _("It stood in a message of its own, before the conversation."),
+    "user_turn": _("It stood above the question, with at most two memories."),
     "none": "",
 }
 SOURCES: dict[str, str | Promise] = {source.value: source.label for source in Source}

@@ -102,6 +102,7 @@ def floor_figure(
                     "y": [row.weight for row in found], "customdata": [address(row.memory) for row in found],
                     "text": [_told(row) for row in found], "hovertemplate": "%{text}<extra></extra>",
                     "marker": {"symbol": SYMBOLS[number], "size": 10, "color": colour(_HUES[what]), "opacity": 0.9},
+                    "cliponaxis": False,
                 }
             )  # fmt: skip
     return figure(

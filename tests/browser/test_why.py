@@ -61,7 +61,7 @@ def test_from_a_row_of_the_chat_to_its_recall_and_to_its_memory(page: Page, pers
     shown(page, "contributions", "floor")
     table = page.locator("#table-contributions")
     expect(table.locator("tbody tr").first).to_contain_text("Évora")
-    expect(page.locator("#figure-contributions .plot .barlayer path").first).to_be_visible()
+    expect(page.locator("#figure-contributions .plot .barlayer path")).not_to_have_count(0)
 
     page.get_by_label("Candidates", exact=True).select_option("below")
     page.locator("[data-figure-filters] button[type=submit]").click()

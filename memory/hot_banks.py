@@ -109,7 +109,7 @@ def bring_up_to_date(hot: HotBank, bank: Bank) -> None:
         if hot.state.seq >= bank.last_seq:
             return
         events = read_events(bank, after=hot.state.seq, upto=bank.last_seq)
-        hot.apply(events, load(brought(events)))
+        hot.apply(events, load(_brought(events)))
 
 
 def read_events(bank: Bank, *, after: int = 0, upto: int | None = None) -> list[BankEvent]:
@@ -121,7 +121,7 @@ def read_events(bank: Bank, *, after: int = 0, upto: int | None = None) -> list[
     return [BankEvent(seq, Kind(kind), at, memory, data) for seq, kind, at, memory, data in fields.iterator(_CHUNK)]
 
 
-def brought(events: Collection[BankEvent]) -> set[UUID]:
+def _brought(events: Collection[BankEvent]) -> set[UUID]:
     """Memories that these events put into the bank and did not take out again."""
     brought: set[UUID] = set()
     for event in events:

@@ -6,6 +6,7 @@ being forgotten has no words any more and is not in it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
@@ -20,8 +21,9 @@ from memory.engine.bank import BankEvent, Kind
 from memory.engine.hot import HotBank, Loaded
 from memory.engine.lexical import terms
 from memory.engine.types import BankError, Cue, RecallLimits, Recollection, State
-from memory.hot_banks import brought, load, private_bank, read_events
-from memory.models import Bank, Memory, Recall
+from memory.history import BankHistory, histories
+from memory.hot_banks import load, private_bank
+from memory.models import Bank, Event, Memory, Recall
 from memory.services.recalls import CUE_TERMS, archive_candidates, prepare_cue
 from memory.traces import ranked
 from memory.why import Shown, Why, as_is
@@ -143,12 +145,37 @@ def _chosen(found: Recollection) -> list[UUID]:
 
 def _bank_of(bank: Bank, trace: Recall) -> tuple[HotBank, bool]:
     """The bank as the recall read it, for this reading alone; as it is now where its ledger does not reach so far."""
-    events = read_events(bank, upto=trace.seq)
-    if len(events) < trace.seq:  # a crash can lose a commit that need not be durable, as a trace's is
+    history = histories.open(bank)
+    if history.seq < trace.seq:  # a crash can lose a commit that need not be durable, as a trace's is
         return private_bank(bank), False
+    state = history.state_at(trace.seq)
+    held = {memory for memory, mark in state.marks.items() if mark.state is State.HELD}
+    recalls = _recalls(history, bank, trace.seq)
+    for memory in held & recalls.keys():
+        state.marks[memory] = replace(state.marks[memory], recalls=recalls[memory])
     hot = HotBank(bank.space.width)
-    hot.apply(events, load(_with_words(brought(events))))
+    hot.become(state, load(_with_words(held)))
     return hot, True
+
+
+def _recalls(history: BankHistory, bank: Bank, seq: int) -> Counter[UUID]:
+    """How often each memory had been recalled up to event `seq`, which a history leaves out. What was formed of
+    others was recalled as often as the one of them that was recalled most."""
+    happened: list[tuple[int, UUID | None, list[str]]] = [
+        (event.seq, event.memory, event.data["parts"])
+        for event in history.events[:seq]
+        if event.kind is Kind.WRITTEN and "parts" in event.data
+    ]
+    recalled = Event.objects.filter(bank=bank, kind=Kind.RECALLED, seq__lte=seq)
+    happened += [(number, None, ids) for number, ids in recalled.values_list("seq", "data__memories").order_by("seq")]
+    counts: Counter[UUID] = Counter()
+    for _number, formed, ids in sorted(happened, key=lambda one: one[0]):
+        memories = map(UUID, ids)
+        if formed is None:
+            counts.update(memories)
+        else:
+            counts[formed] = max(map(counts.__getitem__, memories), default=0)
+    return counts
 
 
 def _with_words(memories: set[UUID]) -> set[UUID]:

@@ -89,14 +89,14 @@ class PartRow:
 
 # Of each trace only the memory's own three numbers leave the database: a trace is kilobytes, and there are many.
 _PARTS = """
-SELECT r.id, r.at, t.conversation_id, t.ordinal, r.place, r.three, r.floor, %(memory)s = ANY (r.recalled),
-       %(memory)s = ANY (r.injected), %(memory)s = ANY (r.cited), r.adapter
-FROM (
-    SELECT *, substring(numbers FROM (place - 1) * 4 * (3 + 2 * cardinality(signals)) + 1 FOR 12) AS three
-    FROM (SELECT *, array_position(memories, %(memory)s) AS place FROM memory_recall
-          WHERE bank_id = %(bank)s AND %(memory)s = ANY (memories)) AS found
-) AS r
-JOIN memory_turn t ON t.id = r.turn_id JOIN memory_conversation c ON c.id = t.conversation_id
+WITH found AS MATERIALIZED (
+    SELECT *, array_position(memories, %(memory)s) AS place FROM memory_recall
+    WHERE bank_id = %(bank)s AND %(memory)s = ANY (memories)
+)
+SELECT r.id, r.at, t.conversation_id, t.ordinal, r.place,
+       substring(r.numbers FROM (r.place - 1) * 4 * (3 + 2 * cardinality(r.signals)) + 1 FOR 12), r.floor,
+       %(memory)s = ANY (r.recalled), %(memory)s = ANY (r.injected), %(memory)s = ANY (r.cited), r.adapter
+FROM found r JOIN memory_turn t ON t.id = r.turn_id JOIN memory_conversation c ON c.id = t.conversation_id
 WHERE c.forgotten_until IS NULL
 ORDER BY r.at, r.id
 """

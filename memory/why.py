@@ -19,7 +19,7 @@ from memory.engine.lexical import terms
 from memory.engine.signals import NAMES
 from memory.engine.types import State
 from memory.life_recalls import BELOW, NEAR, RECALLED
-from memory.models import Bank, Event, Memory, Recall, Turn
+from memory.models import Bank, Event, Memory, Posting, Recall, Turn
 
 Shown = Callable[[str], str]
 INTERPLAY = "interplay"  # what a trained network adds to the sum of the contributions
@@ -148,8 +148,11 @@ def archived_then(why: Why, *, shown: Shown = as_is) -> list[tuple[UUID, str]]:
         bank=why.bank, state=State.ARCHIVED, archived_at__lte=why.trace.at, written_seq__lte=why.trace.seq,
     ).exclude(archive_reason__in=("withdrawn", "merged"))  # fmt: skip
     words = list(dict.fromkeys(terms(why.cue)))
-    common = sharing.annotate(shared=Count("postings", filter=Q(postings__term__in=words)))
-    best = list(common.order_by("-shared", "-archived_at", "pk").values_list("pk", flat=True)[:OFFERED])
+    found = Posting.objects.filter(bank=why.bank, term__in=words, memory__in=sharing.values("pk"))
+    counted = found.values("memory").annotate(shared=Count("term")).order_by("-shared", "memory")
+    best = list(counted.values_list("memory", flat=True)[:OFFERED])
+    if len(best) < OFFERED:  # then the last that left
+        best += list(sharing.order_by("-archived_at", "pk").values_list("pk", flat=True)[:OFFERED])
     allowed = set(sharing.filter(pk__in=[*regretted, *best]).values_list("pk", flat=True))
     chosen = [memory for memory in dict.fromkeys([*regretted, *best]) if memory in allowed][:OFFERED]
     rows = selectors.memory_rows(chosen)

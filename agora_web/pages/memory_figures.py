@@ -19,7 +19,7 @@ from agora_web.pages import recall_words
 from agora_web.pages.door import Door, reading
 from agora_web.pages.life_figures import memory_address, recall_address
 from memory.api.figures import Drawn, FigureQuery, FigureView
-from memory.charts.story import parts_figure, scores_figure, stretches_figure
+from memory.charts.story import MOST_POINTS, parts_figure, scores_figure, stretches_figure
 from memory.figure_rows import Column
 from memory.story import (
     HappenedRow,
@@ -101,7 +101,10 @@ class Parts(MemoryFigure):
             Column("injected", _("In the prompt"), "truth"), Column("cited", _("Cited"), "truth"),
         ]  # fmt: skip
         empty = _("No recall has looked at this memory yet, or none that fits the filter.")
-        return Drawn(drawn, _parts_told(rows), columns, rows, "" if rows else empty)
+        note = _("The figure shows the last %(n)d; the table has all.") % {"n": MOST_POINTS}
+        return Drawn(
+            drawn, _parts_told(rows), columns, rows, "" if rows else empty, note if len(rows) > MOST_POINTS else ""
+        )
 
 
 def _parts_told(rows: Sequence[PartRow]) -> str:

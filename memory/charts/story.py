@@ -16,6 +16,7 @@ from memory.story import PartRow, ScoreRow, Stretch
 Names = Callable[[str], str]
 _HUES = (Role.FIRST, Role.SECOND, Role.MUTED)
 _THICK = 22
+MOST_POINTS = 2_000  # recalls in a figure: the last ones
 
 
 def local(at: datetime, zone: tzinfo) -> str:
@@ -59,7 +60,7 @@ def parts_figure(
     """The memory's weight in each recall that it took part in; a click opens that recall."""
     data = []
     for number, what in enumerate(WHAT):
-        found = [row for row in rows if row.what == what]
+        found = [row for row in rows[-MOST_POINTS:] if row.what == what]
         if found:
             data.append(
                 {

@@ -120,6 +120,12 @@ class HotBank:
             elif event.memory is not None:
                 self._settle(event.memory, loaded)
 
+    def become(self, state: BankState, loaded: Mapping[UUID, Loaded]) -> None:
+        """Of an empty bank: stand as `state` says, holding what of it is `loaded`. Faster than a fold of all events."""
+        self.state = state
+        for memory in loaded:
+            self._settle(memory, loaded)
+
     def best_cosine(self, vector: Floats) -> tuple[float, MemoryItem | None]:
         """The held memory nearest to `vector` (E,), and its cosine; (0, None) for an empty bank."""
         return self.best_cosines(vector[None])[0]

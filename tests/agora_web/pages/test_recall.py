@@ -20,7 +20,8 @@ from agents.runtime.llm import LlmSettings
 from agents.threads import as_person
 from agora_web.accounts.models import User
 from agora_web.asgi import application
-from agora_web.pages import replies
+from agora_web.pages import recall_words, replies
+from memory.engine.signals import NAMES
 from memory.figure_rows import read_csv
 from memory.models import Event, Memory, Recall, Turn
 from memory.tenancy import acting_as
@@ -129,6 +130,10 @@ def test_another_person_and_nobody_see_nothing(recall: UUID) -> None:
     for path in (f"/memories/recalls/{recall}/", f"/api/recalls/{recall}/floor/", f"/api/recalls/{recall}/reread/"):
         assert other.get(path).status_code == 404
     assert Client().get(f"/memories/recalls/{recall}/").status_code == 302
+
+
+def test_every_signal_has_words() -> None:
+    assert set(NAMES) <= set(recall_words.SIGNALS)
 
 
 # --- with a model ----------------------------------------------------------------------------------------------------

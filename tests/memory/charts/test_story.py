@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from memory.charts.parts import Role, colour
 from memory.charts.spans import hue_of
-from memory.charts.story import local, parts_figure, scores_figure, stretches_figure
+from memory.charts.story import MOST_POINTS, local, parts_figure, scores_figure, stretches_figure
 from memory.story import PartRow, ScoreRow, Stretch
 from tests.memory.charts.test_parts import checked
 
@@ -57,6 +57,11 @@ def test_each_recall_is_a_point_that_leads_to_it() -> None:
     ]  # fmt: skip
     assert drawn["data"][0]["marker"]["line"]["width"] == [2, 0]
     assert len({one["marker"]["symbol"] for one in drawn["data"]}) == 3
+
+
+def test_of_very_many_recalls_the_last_are_drawn() -> None:
+    drawn = parts_figure([part(number % 9, "below") for number in range(MOST_POINTS + 5)], UTC)
+    assert len(drawn["data"][0]["x"]) == MOST_POINTS
 
 
 def test_where_it_was_is_one_bar_along_time_in_the_colours_of_the_reasons() -> None:

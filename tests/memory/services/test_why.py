@@ -16,14 +16,15 @@ from agora_web.accounts.models import User
 from memory.adapters import serving_adapter
 from memory.charts.why import contributions_figure, floor_figure, reread_figure
 from memory.engine import attention
-from memory.engine.bank import BankEvent, Kind
+from memory.engine.bank import BankEvent, Kind, replay
 from memory.engine.hot import HotBank
 from memory.engine.lexical import terms
 from memory.engine.types import RecallLimits, State
 from memory.figure_rows import read_csv, write_csv
+from memory.history import histories
 from memory.hot_banks import hot_banks, load, read_events
 from memory.models import Bank, Memory
-from memory.rereading import CannotReread, reproduces, reread, reread_rows
+from memory.rereading import CannotReread, _recalls, reproduces, reread, reread_rows
 from memory.services import memories
 from memory.services.recalls import prepare_cue
 from memory.services.turns import NotFound
@@ -232,3 +233,22 @@ def test_a_short_cue_has_the_words_of_the_turn_before(desk: Desk) -> None:
         why = why_of(asked.trace.pk)
         assert why.cue == f"{SAID[-1]}\nAnd her?"
         assert reread(why).exact
+
+
+def test_how_often_a_memory_had_been_recalled_is_as_the_fold_of_the_ledger_counts_it(person: User) -> None:
+    desk = Desk(person, memories=3, policy="merge(similarity=0.2,most=2,share=1.0)+fifo")
+    for text in ("My dog Bruno is a brown beagle.", "Bruno the beagle is not fond of cats."):
+        desk.tell(text)
+        desk.ask("What is Bruno the beagle?")
+    for text in ("The train to Porto was late.", "I sold my boat in Lisbon."):
+        desk.tell(text)
+    asked = desk.ask("Is Bruno the beagle fond of cats?")
+    desk.ask("Is Bruno the beagle brown?")
+    with desk.acting():
+        bank = Bank.objects.get(pk=desk.bank_id)
+        for seq in (asked.trace.seq, bank.last_seq):
+            counted = _recalls(histories.open(bank), bank, seq)
+            marks = replay(read_events(bank, upto=seq)).marks
+            assert {memory: mark.recalls for memory, mark in marks.items()} == {one: counted[one] for one in marks}
+        assert any(mark.parts and mark.recalls > 1 for mark in marks.values())
+        assert reread(why_of(asked.trace.pk)).exact

@@ -51,8 +51,8 @@ class BankPast:
 
     @property
     def first(self) -> datetime:
-        """When its ledger begins."""
-        return self.history.events[0].at if self.history.events else self.bank.created_at
+        """When the first thing in its ledger happened."""
+        return min((event.at for event in self.history.events), default=self.bank.created_at)
 
 
 def past_of(bank_id: UUID) -> BankPast:
@@ -170,7 +170,7 @@ def fullness_rows(past: BankPast, step: str, stretch: Stretch) -> list[FullnessR
             past.bank.pk, at, fill.held, fill.budget_memories, share, max(share, known.most if known else 0.0),
             fill.tokens, fill.budget_tokens, tokens, max(tokens, known.tokens_most if known else 0.0),
         )  # fmt: skip
-    return list(out.values())
+    return sorted(out.values(), key=lambda row: row.at)
 
 
 def _share(part: int, whole: int) -> float:

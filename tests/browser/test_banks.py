@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.chat_screen import scrolls_sideways
-from tests.browser.conftest import NARROW, WIDE, Opens, Person
+from tests.browser.conftest import NARROW, WIDE, Opens, Person, Watched
 from tests.browser.test_bank_page import open_bank
 from tests.browser.test_labelling import give_role
 from tests.browser.test_life import drawn, picture_of, shown
@@ -59,8 +59,9 @@ def walk(page: Page, path: str, name: str, figures: tuple[str, ...]) -> None:
 
 
 def test_an_owner_opens_a_bank_an_analyst_reads_it_masked_and_closing_in_the_chat_shuts_it(
-    agora: RunningAgora, opens: Opens, people: Iterator[Person]
+    agora: RunningAgora, opens: Opens, people: Iterator[Person], watched: Watched
 ) -> None:
+    watched.allowed.append("status of 404")  # what was closed is not there
     owner, analyst = next(people), next(people)
     give_role(agora, analyst, "analyst")
     own = opens(owner).new_page()

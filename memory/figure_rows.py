@@ -91,8 +91,8 @@ def _cell(column: Column, row: Any) -> Any:
     shown = _plain(value) if isinstance(value, datetime | UUID) else value
     if column.kind == "truth":
         shown = _("yes") if value else _("no")
-    elif column.names and isinstance(value, str) and value:
-        shown = column.names(value)
+    elif column.names and isinstance(value, str | UUID) and value:
+        shown = column.names(str(value))
     href = column.href(row) if column.href else ""
     return {"text": shown, "href": href} if href else shown
 

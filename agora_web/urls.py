@@ -5,10 +5,11 @@ from django.urls import include, path
 from django.views.generic import RedirectView
 
 from agora_web.accounts.views import profile
-from agora_web.pages import life_figures, memory_figures, recall_figures
+from agora_web.pages import lab_figures, life_figures, memory_figures, recall_figures
 from agora_web.pages.bank_recall_figures import OF_ALL, OF_ONE
 from agora_web.pages.banks import bank_life, banks
 from agora_web.pages.jobs import jobs
+from agora_web.pages.lab import ReplayState, lab, replay
 from agora_web.pages.life import life
 from agora_web.pages.memory import memory
 from agora_web.pages.ready import ready
@@ -44,6 +45,13 @@ urlpatterns = [
     path("memories/banks/<uuid:bank_id>/life/", bank_life, name="bank_life"),
     *(path(f"api/banks/life/{name}/", view.as_view(), name=f"api_banks_{name}") for name, view in OF_ALL),
     *(path(f"api/banks/<uuid:bank_id>/life/{name}/", view.as_view(), name=f"api_bank_{name}") for name, view in OF_ONE),
+    path("lab/", lab, name="lab"),
+    path("lab/<uuid:replay_id>/", replay, name="lab_replay"),
+    path("api/lab/<uuid:replay_id>/", ReplayState.as_view(), name="api_lab"),
+    *(
+        path(f"api/lab/<uuid:replay_id>/{figure.name}/", figure.as_view(), name=f"api_lab_{figure.name}")
+        for figure in lab_figures.FIGURES
+    ),
     path("api/", include("memory.api.urls")),
     path("jobs/", jobs, name="jobs"),
     path("admin/", admin.site.urls),

@@ -13,7 +13,7 @@ from django.utils import timezone
 from agents.models import Agent
 from agents.services import start_chat, take_seat
 from agora_web.accounts.models import User
-from memory.models import Conversation, Doubt, Job, Memory, Recall, Turn, TurnState
+from memory.models import Conversation, Doubt, Job, LabReplay, LabResult, Memory, Recall, Turn, TurnState
 from memory.services import memories
 from memory.services.conversations import forget_conversation, rename_conversation
 from memory.services.recalls import prepare_cue, recall_for_turn
@@ -79,6 +79,7 @@ class Life:
     archived: UUID
     forgotten: UUID
     job: UUID
+    replay: UUID
 
 
 def live(person: User, agent: Agent, word: str) -> Life:
@@ -96,6 +97,15 @@ def live(person: User, agent: Agent, word: str) -> Life:
         Doubt.objects.create(
             owner=person, bank_id=conversation.bank_id, memory=held[1], newer=held[2], what=Doubt.What.NUMBER
         )
+        replay = LabReplay.objects.create(
+            owner=person, state="done",
+            asked={"conversations": [str(conversation.pk)], "policies": ["fifo"], "budgets": ["2"], "adapters": ["-"]},
+        )  # fmt: skip
+        LabResult.objects.create(
+            owner=person, replay=replay, conversation=conversation, adapter="-", version="shipped", policy="fifo",
+            budget="2", memories=2, tokens=100, turns=3, told=6, held=2, evicted=4, merged=0, recalled=3, missed=1,
+            wanted=1.0, missed_weight=0.5, regretted=1, misses=[[str(held[1].pk), 1, 2, 3, 1, 0.5]],
+        )  # fmt: skip
         memories.erase(Memory.objects.filter(state="archived").latest("written_seq").pk, now=now)
         return Life(
             person=person.pk,
@@ -108,5 +118,6 @@ def live(person: User, agent: Agent, word: str) -> Life:
             held=held[1].pk,
             archived=Memory.objects.filter(state="archived").values_list("pk", flat=True)[0],
             forgotten=held[0].pk,
+            replay=replay.pk,
             job=Job.objects.values_list("pk", flat=True)[0],
         )

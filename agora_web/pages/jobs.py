@@ -27,6 +27,7 @@ SHOWN = 100  # a page
 _FIRST = {JobState.RUNNING: 0, JobState.FAILED: 1, JobState.PENDING: 2, JobState.DONE: 3, JobState.CANCELLED: 4}
 KINDS = {
     "memory.erase": gettext_lazy("Erases a memory that was forgotten"),
+    "memory.lab": gettext_lazy("Replays conversations under other policies, for the policy lab"),
     "memory.erase_conversation": gettext_lazy("Erases a conversation that was deleted"),
     "memory.score_archive": gettext_lazy("Looks for what a cue would have recalled from the archive"),
     "memory.summarise": gettext_lazy("Sums up old sessions of one bank"),

@@ -6,7 +6,7 @@ private banks changes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
@@ -57,11 +57,17 @@ class Replayed:
     evicted: int = 0
     merged: int = 0  # of the written, those that are parts of merged memories and no longer held by themselves
     recalled: int = 0  # memories that the unbounded bank recalled, over all turns
+    wanted: float = 0.0  # the weight that these had, over all turns
     misses: list[Miss] = field(default_factory=list)
 
     @property
     def tokens(self) -> int:
         return sum(memory.tokens for memory in self.kept)
+
+    @property
+    def regretted(self) -> int:
+        """How many memories left and were missed later, each counted once."""
+        return len({miss.memory.id for miss in self.misses})
 
 
 class PrivateBank:
@@ -133,39 +139,65 @@ def replay_turns(
     limits: RecallLimits, evict_at: float = 1.0,
 ) -> list[Replayed]:  # fmt: skip
     """Tell `turns` in their order to a bank of each policy; vectors are (`width`,)."""
+    banks = [(policy, budget) for policy in policies]
+    return replay_banks(turns, banks, adapter=adapter, width=width, limits=limits, evict_at=evict_at)
+
+
+def replay_banks(
+    turns: Sequence[ReplayTurn], asked: Sequence[tuple[RetentionPolicy, Budget]], *, adapter: Adapter, width: int,
+    limits: RecallLimits, evict_at: float = 1.0, step: Callable[[float], None] = lambda share: None,
+) -> list[Replayed]:  # fmt: skip
+    """Tell `turns` in their order to one bank each of the policies and budgets `asked`, beside one unbounded for all.
+
+    `step` is told after each turn which share of the work is done; what it raises ends the replay.
+    """
     if not turns:
-        return [Replayed(policy) for policy in policies]
+        return [Replayed(policy) for policy, _budget in asked]
     began = turns[0].at
     everything = PrivateBank(width, UNBOUNDED, policy_named("fifo"), adapter, began)
-    banks = [PrivateBank(width, budget, policy, adapter, began, evict_at) for policy in policies]
-    reports = [Replayed(policy) for policy in policies]
-    for turn in turns:
+    banks = [PrivateBank(width, budget, policy, adapter, began, evict_at) for policy, budget in asked]
+    reports = [Replayed(policy) for policy, _budget in asked]
+    for number, turn in enumerate(turns, 1):
         if turn.cue is not None:
             wanted = [row for row in everything.recall(turn.cue, limits) if row.group != "below"]
+            sides = _sides_of(wanted, everything)
             for bank, report in zip(banks, reports, strict=True):
                 report.recalled += len(wanted)
-                report.misses += _missed(turn, wanted, everything, bank)
+                report.wanted += sum(row.weight for row in wanted)
+                report.misses += _missed(turn, wanted, sides, bank)
                 bank.recall(turn.cue, limits)
         for told in (everything, *banks):
             told.tell(turn)
+        step(number / len(turns))
     for bank, report in zip(banks, reports, strict=True):
-        report.kept = sorted(bank.hot, key=lambda memory: memory.written)
-        marks = bank.hot.state.marks.values()
-        archived = [mark for mark in marks if mark.state is State.ARCHIVED]
-        report.written = sum(not mark.parts for mark in marks)
-        report.merged = sum(mark.reason == "merged" for mark in archived)
-        report.evicted = len(archived) - report.merged
+        _account(bank, report)
     return reports
 
 
-def _missed(turn: ReplayTurn, wanted: Sequence[Recollected], everything: PrivateBank, bank: PrivateBank) -> list[Miss]:
-    """Of the `wanted` memories those that `bank` holds in no form: under none of the sides that told them."""
-    if not wanted:
-        return []
+def _account(bank: PrivateBank, report: Replayed) -> None:
+    """What the bank holds in the end, and what became of the rest."""
+    report.kept = sorted(bank.hot, key=lambda memory: memory.written)
+    marks = bank.hot.state.marks.values()
+    archived = [mark for mark in marks if mark.state is State.ARCHIVED]
+    report.written = sum(not mark.parts for mark in marks)
+    report.merged = sum(mark.reason == "merged" for mark in archived)
+    report.evicted = len(archived) - report.merged
+
+
+def _sides_of(wanted: Sequence[Recollected], everything: PrivateBank) -> dict[UUID, list[UUID]]:
+    """The sides that told each of the `wanted` memories of the unbounded bank."""
     told: dict[UUID, list[UUID]] = {row.item.id: [] for row in wanted}
-    for side, memory in everything.memory_of.items():
-        if memory in told:
-            told[memory].append(side)
+    if told:
+        for side, memory in everything.memory_of.items():
+            if memory in told:
+                told[memory].append(side)
+    return told
+
+
+def _missed(
+    turn: ReplayTurn, wanted: Sequence[Recollected], told: Mapping[UUID, Sequence[UUID]], bank: PrivateBank
+) -> list[Miss]:
+    """Of the `wanted` memories those that `bank` holds in no form: under none of the sides that told them."""
     out: list[Miss] = []
     for row in wanted:
         sides = told[row.item.id]

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID, uuid5
 
 from memory import selectors
 from memory.adapters import adapter_of
+from memory.engine.adapter import Adapter
 from memory.engine.hot import Loaded
 from memory.engine.lexical import terms
-from memory.engine.replay import Replayed, ReplayTurn, replay_turns
-from memory.engine.retention import policy_named
+from memory.engine.replay import Replayed, ReplayTurn, replay_banks
+from memory.engine.retention import RetentionPolicy, policy_named
 from memory.engine.types import BankError, Budget, MemoryItem, NewSide, RecallLimits, Side
 from memory.hot_banks import load
-from memory.models import Memory, MemorySource, Turn, TurnState
+from memory.models import Bank, Memory, MemorySource, Turn, TurnState
 from memory.services.recalls import prepare_cue
 from memory.services.remember import TurnToRemember, sides_told
 
 Told = tuple[UUID, Side, int]  # turn, side, piece
+Step = Callable[[float], None]  # told the share of the work that is done
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,36 @@ class Replay:
     ordinals: Mapping[UUID, int]  # by turn
 
 
+@dataclass(frozen=True)
+class Story:
+    """A stored conversation as banks can be told it, again and again."""
+
+    bank: Bank
+    turns: list[ReplayTurn]
+    ordinals: Mapping[UUID, int]  # by turn
+
+    @property
+    def told(self) -> int:
+        """How many sides it tells, long ones piece by piece: a bank with room for so many forgets nothing."""
+        return sum(len(turn.sides) for turn in self.turns)
+
+    def replayed(
+        self, asked: Sequence[tuple[RetentionPolicy, Budget]], adapter: Adapter, step: Step = lambda share: None
+    ) -> list[Replayed]:
+        """It under each of these policies and budgets. Asks nothing of the database; `step` hears how far it is."""
+        return replay_banks(
+            self.turns, asked, adapter=adapter, width=self.bank.space.width,
+            limits=RecallLimits(tokens=self.bank.recall_tokens), evict_at=self.bank.evict_at, step=step,
+        )  # fmt: skip
+
+
+def story_of(conversation_id: UUID, step: Step = lambda share: None) -> Story:
+    """A conversation of the acting user. Raises `NotFound`."""
+    conversation = selectors.conversation(conversation_id)
+    turns = [turn for turn in selectors.turns_of(conversation_id) if turn.remembered or turn.state == TurnState.DONE]
+    return Story(conversation.bank, replay_turns_of(turns, step), {turn.pk: turn.ordinal for turn in turns})
+
+
 def replay_conversation(
     conversation_id: UUID, policies: Sequence[str], *, memories: int, tokens: int | None = None
 ) -> Replay:
@@ -42,20 +74,15 @@ def replay_conversation(
     that cannot be.
     """
     named = [policy_named(name) for name in policies]
-    conversation = selectors.conversation(conversation_id)
-    bank = conversation.bank
-    budget = Budget(memories, bank.budget_tokens if tokens is None else tokens)
+    story = story_of(conversation_id)
+    budget = Budget(memories, story.bank.budget_tokens if tokens is None else tokens)
     if budget.memories < 1 or budget.tokens < 1:
         raise BankError("A budget is at least 1 memory and 1 token.")
-    turns = [turn for turn in selectors.turns_of(conversation_id) if turn.remembered or turn.state == TurnState.DONE]
-    reports = replay_turns(
-        replay_turns_of(turns), named, budget, adapter=adapter_of(bank), width=bank.space.width,
-        limits=RecallLimits(tokens=bank.recall_tokens), evict_at=bank.evict_at,
-    )  # fmt: skip
-    return Replay(conversation_id, len(turns), budget, reports, {turn.pk: turn.ordinal for turn in turns})
+    reports = story.replayed([(policy, budget) for policy in named], adapter_of(story.bank))
+    return Replay(conversation_id, len(story.turns), budget, reports, story.ordinals)
 
 
-def replay_turns_of(turns: Sequence[Turn]) -> list[ReplayTurn]:
+def replay_turns_of(turns: Sequence[Turn], step: Step = lambda share: None) -> list[ReplayTurn]:
     """Stored turns as the lab takes them: with the ids and vectors of stored memories, else made anew."""
     stored = _stored(turns)
     texts = _recalled_texts(turns)
@@ -65,7 +92,7 @@ def replay_turns_of(turns: Sequence[Turn]) -> list[ReplayTurn]:
     )
     out: list[ReplayTurn] = []
     previous: Turn | None = None
-    for turn in turns:
+    for number, turn in enumerate(turns, 1):
         at = max([turn.observation_at or turn.created_at, *(before.at for before in out[-1:])])
         cue = None
         if turn.observation.strip():
@@ -73,6 +100,7 @@ def replay_turns_of(turns: Sequence[Turn]) -> list[ReplayTurn]:
         told = [(replace(side, id=_id(side, stored)), context) for side, context in sides[turn.pk]]
         out.append(ReplayTurn(turn.pk, turn.ordinal, at, cue, told))
         previous = turn
+        step(number / len(turns))
     return out
 
 

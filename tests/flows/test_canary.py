@@ -85,6 +85,7 @@ def ids_of(life: Life) -> dict[str, list[UUID]]:
         "recall_id": [life.recall],
         "memory_id": [life.held, life.archived, life.forgotten],
         "bank_id": [life.bank],
+        "replay_id": [life.replay],
         "item_id": [closed_item(life)],
     }
 

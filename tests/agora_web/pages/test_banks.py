@@ -284,10 +284,10 @@ def test_rows_lead_to_their_bank_and_exports_come_back_as_rows(ana: User, talk: 
     assert all(row.bank == talk.bank_id for row in rows)
 
 
-def test_ten_thousand_turns_and_twice_as_many_memories_are_told_fast_and_in_few_bytes(ana: User) -> None:
+def test_two_thousand_turns_and_twice_as_many_memories_are_told_fast_and_in_few_bytes(ana: User) -> None:
     fresh = begin(ana, make_agent("Long"))
     with acting_as(ana.pk):
-        talk = make_long_life(ana.pk, fresh.bank, 10_000, traced=8)
+        talk = make_long_life(ana.pk, fresh.bank, 2_000, traced=8)
     client, sizes, seconds = client_of(ana), {}, {}
     figure(client, ALL[0])  # the process knows the ledger
     for path in [*figures(talk)[: len(OF_ONE)], *ALL]:

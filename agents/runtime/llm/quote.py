@@ -16,6 +16,7 @@ from agents.runtime.llm.port import Delta, Message
 from agents.runtime.llm.quoting import blockquote
 from agents.runtime.recalled import READ_LETTERS, RecalledMemory, written_date
 from memory.engine.lexical import STOP_WORDS, terms
+from memory.engine.text import sentences
 
 MOST_QUOTES = 3
 ALIKE = 0.6  # share of common terms from which a second memory says nothing new
@@ -55,6 +56,7 @@ _CHANGE = re.compile(
     r"|moved to|correction|used to|cancelled|postponed)\b",
     re.IGNORECASE,
 )
+_ASKS = ("?", "？", "؟")
 _SHORT = 6  # words; a longer greeting or thanks also says something
 
 
@@ -195,8 +197,11 @@ def _is_echo(memory: RecalledMemory) -> bool:
 
 
 def _is_question(text: str, asked: set[str]) -> bool:
-    """Whether a memory is (nearly) the very question, asked before."""
-    return text.rstrip().endswith("?") and _likeness(_words(text), asked) >= ALIKE
+    """Whether a memory only asks, which answers nothing, or ends in (nearly) the very question."""
+    said = sentences(text[:READ_LETTERS])
+    if said and all(one.endswith(_ASKS) for one in said):
+        return True
+    return text.rstrip().endswith(_ASKS) and _likeness(_words(text), asked) >= ALIKE
 
 
 def _likeness(one: set[str], other: set[str]) -> float:

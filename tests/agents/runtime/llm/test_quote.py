@@ -65,6 +65,20 @@ def test_it_says_plainly_when_it_remembers_nothing(question: str) -> None:
     assert answer(question, TEA) in NOTHING
 
 
+@pytest.mark.parametrize(
+    "asked", ["Where do we go in May with my sister?", "Is my sister well? Where is she?", "姉はどこに住んでいますか？"]
+)
+def test_what_only_asks_answers_nothing_however_it_is_put(asked: str) -> None:
+    before = memory(4, asked, 0.7)
+    assert answer("Where does my sister live, and when do we go?", before) in NOTHING
+    assert asked not in answer("Where does my sister live, and when do we go?", before, PORTO)
+
+
+def test_what_asks_and_tells_is_an_answer() -> None:
+    both = memory(4, "How is my sister? She lives in Porto now, by the river.", 0.7)
+    assert "by the river" in answer("Where does my sister live?", both)
+
+
 def test_a_question_asked_before_is_no_answer() -> None:
     assert answer("What is my dog called?", memory(1, "What is my dog called?")) in NOTHING
 

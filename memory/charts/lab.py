@@ -75,7 +75,8 @@ def missed_figure(rows: Sequence[MissedRow], *, address: Callable[[MissedRow], s
                     "hovertemplate": _("left at turn %{x}, missed at turn %{y}") + "<br>%{text}<extra></extra>",
                     "marker": {
                         "color": colour(HUES[place % len(HUES)]), "symbol": SYMBOLS[place % len(SYMBOLS)],
-                        "size": [round(6 + 10 * (row.weight / top) ** 0.5, 1) for row in found], "opacity": 0.75, "line": {"width": 0.5, "color": colour(Role.SURFACE)},
+                        "size": [round(6 + 10 * (row.weight / top) ** 0.5, 1) for row in found], "opacity": 0.75,
+                        "line": {"width": 0.5, "color": colour(Role.SURFACE)},
                     },
                 }
             )  # fmt: skip

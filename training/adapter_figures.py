@@ -31,7 +31,7 @@ class AdaptersFigure(FigureView):
     """A figure of all shared adapters."""
 
     def drawn(self, asked: dict[str, Any], **ids: UUID) -> Drawn:
-        if not self.request.user.has_perm(VIEW):  # type: ignore[union-attr]
+        if not self.request.user.has_perm(VIEW):
             raise PermissionDenied
         return self.of(versions())
 

@@ -136,7 +136,6 @@ def test_the_worker_reads_everybody_and_changes_nothing_but_jobs_and_what_traini
 
 CHANGED_BY_WORKER = {
     "memory_job",
-    "memory_labreplay",
     *(f"training_{name}" for name in ("snapshot", "trainingrun", "promotion", "bankstep", "shadowscore", "rules")),
 }
 

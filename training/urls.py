@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from training import api, labelling_api
+from training import adapter_figures, api, labelling_api
 from training.views import adapters, labelling, regret, runs, schedule
 
 urlpatterns = [
@@ -11,6 +11,10 @@ urlpatterns = [
     path("training/runs/<uuid:run_id>/cancel/", runs.cancel, name="training_cancel"),
     path("api/training/runs/<uuid:run_id>/", runs.RunState.as_view(), name="api_training_run"),
     path("training/adapters/", adapters.adapters, name="training_adapters"),
+    *(
+        path(f"api/training/adapters/{figure.name}/", figure.as_view(), name=f"api_adapters_{figure.name}")
+        for figure in adapter_figures.FIGURES
+    ),
     path("training/adapters/file/", adapters.adapter_file, name="training_adapter_file"),
     path("api/labels/memories/", api.WordsOnMemories.as_view(), name="api_words"),
     path("api/labels/memories/<uuid:memory_id>/", api.WordOnMemory.as_view(), name="api_word"),

@@ -57,7 +57,7 @@ class LabForm(forms.Form):
     budgets = forms.CharField(
         label=gettext_lazy("Budgets"), max_length=200,
         help_text=gettext_lazy(
-            "Shares of what a conversation tells, such as 25%, or numbers of memories, such as 200; with commas."
+            "Shares of what a conversation tells such as 25%, or numbers of memories, such as 200, with commas between."
         ),
     )  # fmt: skip
     adapters = forms.MultipleChoiceField(label=gettext_lazy("Adapters"), widget=forms.CheckboxSelectMultiple)

@@ -82,11 +82,12 @@ class Curves(LabFigure):
         raise NotImplementedError
 
 
-def _which(missed: Any) -> list[Column]:
+def _which(missed: Any, *numbers: Column) -> list[Column]:
+    """Columns of a curve's rows; `numbers` are what this curve is about, the first of them beside its policy."""
     return [
-        Column("policy", _("Policy"), "text", missed), Column("adapter", _("Adapter"), names=adapter_name),
-        Column("budget", _("Budget")), Column("memories", _("in memories"), "number"),
-        Column("share", _("Share of what was told"), "number"),
+        Column("policy", _("Policy"), "text", missed), numbers[0], Column("budget", _("Budget")),
+        Column("share", _("Share of what was told"), "number"), Column("memories", _("in memories"), "number"),
+        *numbers[1:], Column("adapter", _("Adapter"), names=adapter_name),
     ]  # fmt: skip
 
 
@@ -115,11 +116,11 @@ class Evidence(Curves):
         }  # fmt: skip
 
     def columns(self, missed: Any) -> list[Column]:
-        return [
-            *_which(missed), Column("evidence", _("Evidence kept"), "number"),
+        return _which(
+            missed, Column("evidence", _("Evidence kept"), "number"),
             Column("evidence_weight", _("by weight"), "number"), Column("kept", _("Kept"), "number"),
             Column("recalled", _("of"), "number"), Column("conversations", _("Conversations"), "number"),
-        ]  # fmt: skip
+        )  # fmt: skip
 
 
 class Regret(Curves):
@@ -138,11 +139,11 @@ class Regret(Curves):
         }  # fmt: skip
 
     def columns(self, missed: Any) -> list[Column]:
-        return [
-            *_which(missed), Column("regret", _("Regret"), "number"), Column("regretted", _("Missed later"), "number"),
+        return _which(
+            missed, Column("regret", _("Regret"), "number"), Column("regretted", _("Missed later"), "number"),
             Column("evicted", _("Left"), "number"), Column("merged", _("Merged"), "number"),
             Column("held", _("Held in the end"), "number"), Column("told", _("Told"), "number"),
-        ]  # fmt: skip
+        )  # fmt: skip
 
 
 class Missed(LabFigure):

@@ -57,10 +57,14 @@ def _context(story: Story, door: Door) -> dict[str, Any]:
 
 
 def _tellings(story: Story, door: Door) -> list[Telling]:
-    """Where the memory comes from; behind the door nobody is named."""
+    """Where the memory comes from; behind the door nobody is named, and what was said around it stays its person's:
+    it may be the words of a memory that they had forgotten."""
+    found = tellings(story, shown=door.shown)
+    if not door.masked:
+        return found
     return [
-        replace(one, title=door.shown(one.title), sides=door.rows(one.sides))
-        for one in tellings(story, shown=door.shown)
+        replace(one, title=door.shown(one.title), sides=door.rows([side for side in one.sides if side.itself]))
+        for one in found
     ]
 
 

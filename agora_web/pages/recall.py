@@ -17,7 +17,9 @@ from agora_web.pages import life_words, recall_words
 from agora_web.pages.door import Door, reading
 from agora_web.pages.recall_figures import MOST
 from memory.charts.parts import plain_line
+from memory.engine.types import State
 from memory.figure_page import figure_page
+from memory.models import Memory
 from memory.rereading import CannotReread, Rereading, reread
 from memory.services.turns import NotFound
 from memory.why import Shown, Why, archived_then, candidate_rows, why_of
@@ -41,12 +43,13 @@ def recall(request: HttpRequest, recall_id: UUID) -> HttpResponse:
 
 def _context(why: Why, door: Door, without: UUID | None, back: UUID | None) -> dict[str, Any]:
     shown, recall_id = door.shown, why.trace.pk
+    said = shown if not door.masked or not _forgotten_in(why) else _unsaid
     past, sent = past_task(why), block_sent(why, shown=shown)
     context: dict[str, Any] = {
         "why": why, "trace": why.trace, "turn": why.turn, "conversation": why.turn.conversation,
         "title": shown(why.turn.conversation.title), "opened": door.masked,
-        "agent": past.agent if past else None, "cue": shown(why.turn.observation), "action": shown(why.turn.action),
-        "previous": shown(why.previous.observation) if why.previous else "",
+        "agent": past.agent if past else None, "cue": said(why.turn.observation), "action": said(why.turn.action),
+        "previous": said(why.previous.observation) if why.previous else "",
         "facts": _counts(why), "timings": _timings(why), "whats": life_words.WHAT.items(),
         "sent": sent, "place": life_words.word(recall_words.PLACES, sent.place), "most": MOST,
         "constants": [(recall_words.signal(name), *pair) for name, pair in sorted(why.trace.normalisation.items())],
@@ -58,6 +61,16 @@ def _context(why: Why, door: Door, without: UUID | None, back: UUID | None) -> d
         context |= _again(why, past, without, back, shown)
         context["reread_figure"] = _figure("reread", _("Weights, as they were and read again"), recall_id)
     return context
+
+
+def _forgotten_in(why: Why) -> bool:
+    """Whether a memory of what was said in these turns is being forgotten, so that an analyst may not read them."""
+    turns = [why.turn.pk, *([why.previous.pk] if why.previous else [])]
+    return Memory.objects.filter(sources__turn__in=turns, state=State.FORGOTTEN).exists()
+
+
+def _unsaid(_text: str) -> str:
+    return _("(kept back: a memory of it is being forgotten)")
 
 
 def _uuid(text: str) -> UUID | None:

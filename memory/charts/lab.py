@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from memory.charts.parts import HUES, SYMBOLS, Figure, colour, figure, plain
+from memory.charts.parts import HUES, SYMBOLS, Figure, Role, colour, figure, plain
 from memory.lab import CurveRow, MissedRow
 
 DASHES = ("solid", "dot", "dash", "dashdot")  # one an adapter
@@ -76,6 +76,7 @@ def missed_figure(rows: Sequence[MissedRow], *, address: Callable[[MissedRow], s
                     "marker": {
                         "color": colour(HUES[place % len(HUES)]), "symbol": SYMBOLS[place % len(SYMBOLS)],
                         "size": [round(6 + 10 * (row.weight / top) ** 0.5, 1) for row in found], "opacity": 0.75,
+                        "line": {"width": 0.5, "color": colour(Role.SURFACE)},
                     },
                 }
             )  # fmt: skip

@@ -110,6 +110,6 @@ class Migration(migrations.Migration):
                 fields=("replay", "conversation", "adapter", "policy", "budget"), name="one_result_a_bank"
             ),
         ),
-        owned_table("memory_labreplay", worker="ALL"),
+        owned_table("memory_labreplay"),
         owned_table("memory_labresult"),
     ]

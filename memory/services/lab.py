@@ -157,9 +157,8 @@ def given_up(key: str, sentence: str) -> None:
 def carry_out(key: str) -> None:
     """Do a replay from where it stands to its end; a second delivery, or one after its end, changes nothing."""
     replay_id = UUID(key)
-    rows = LabReplay.objects.using("worker").filter(pk=replay_id)
-    rows.filter(state=LabState.PENDING).update(state=LabState.RUNNING, started_at=timezone.now())
-    replay = rows.filter(state=LabState.RUNNING).first()
+    _changed(replay_id, (LabState.PENDING,), state=LabState.RUNNING, started_at=timezone.now())
+    replay = LabReplay.objects.using("worker").filter(pk=replay_id, state=LabState.RUNNING).first()
     if replay is None:
         return
     try:
@@ -171,9 +170,18 @@ def carry_out(key: str) -> None:
 
 
 def _ended(replay_id: UUID, before: Sequence[str], **told: Any) -> None:
-    rows = LabReplay.objects.using("worker").filter(pk=replay_id, state__in=before)
-    rows.update(finished_at=timezone.now(), **told)
-    live.tell(replay_id)
+    _changed(replay_id, before, finished_at=timezone.now(), **told)
+
+
+def _changed(replay_id: UUID, before: Sequence[str], **told: Any) -> bool:
+    """Write on a replay that is in one of these states, as its owner, and tell its pages; whether there was one."""
+    rows = LabReplay.objects.using("worker").filter(pk=replay_id)
+    for owner in rows.values_list("owner", flat=True):
+        with acting_as(owner):
+            changed = LabReplay.objects.filter(pk=replay_id, state__in=before).update(**told)
+        live.tell(replay_id)
+        return bool(changed)
+    return False
 
 
 class _Carrying:
@@ -234,7 +242,10 @@ class _Carrying:
         return lambda share: self._step((number + start + width * share) / len(self.asked.conversations))
 
     def _step(self, progress: float) -> None:
-        """A sign of life, now and then: the lease is renewed, the page told. Raises `_Cancelled` and `LeaseLost`."""
+        """A sign of life, now and then: the lease is renewed, the page told. Raises `_Cancelled` and `LeaseLost`.
+
+        Inside a transaction progress is not written: its row would be locked against whoever wants to cancel.
+        """
         if time.monotonic() - self.beaten < BEAT_S:
             return
         self.beaten = time.monotonic()
@@ -242,9 +253,10 @@ class _Carrying:
         if job is not None:
             job.heartbeat(progress, "replay")
         mine = LabReplay.objects.using("worker").filter(pk=self.replay.pk, state=LabState.RUNNING)
-        if not mine.filter(cancel_requested=False).update(progress=progress):
+        if not mine.filter(cancel_requested=False).exists():
             raise _Cancelled
-        live.tell(self.replay.pk)
+        if not transaction.get_connection().in_atomic_block:
+            _changed(self.replay.pk, (LabState.RUNNING,), progress=progress)
 
 
 def _result(

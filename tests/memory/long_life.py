@@ -62,7 +62,9 @@ class Long:
     archived: list[UUID] = field(default_factory=list)
 
     def id(self) -> UUID:
-        return UUID(bytes=self.rng.bytes(16), version=4)
+        """Drawn, and another one in each bank."""
+        drawn = int.from_bytes(self.rng.bytes(16), "big") ^ self.bank.pk.int
+        return UUID(int=drawn, version=4)
 
     def event(self, kind: Kind, at: datetime, by: UUID | None, about: UUID | None = None, **data: Any) -> int:
         self.seq += 1

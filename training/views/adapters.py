@@ -21,8 +21,9 @@ from memory.adapters import AdapterMissing, adapter_named
 from memory.engine.adapter_file import MANIFEST, WEIGHTS, AdapterUnreadable, packed
 from memory.engine.text import clean_text
 from memory.engine.types import BankError
+from memory.figure_page import figure_page
 from memory.models import AdapterVersion
-from training import registry
+from training import adapter_figures, registry
 from training.models import Promotion, PromotionMode, Rules, RunState, TrainingRun
 from training.services import promotions, rescoring, shadows
 
@@ -33,6 +34,7 @@ LONGEST_REASON = 1_000
 @login_required
 @permission_required(VIEW, raise_exception=True)
 @require_http_methods(["GET", "HEAD", "POST"])
+@figure_page
 def adapters(request: HttpRequest) -> HttpResponse:
     """GET shows the registry; POST does one thing, named by `do`."""
     if request.method == "POST":
@@ -41,7 +43,7 @@ def adapters(request: HttpRequest) -> HttpResponse:
     context = {
         "versions": registry.versions(), "changes": registry.changes(), "shadow": shadow,
         "agreement": shadows.agreement(shadow) if shadow else [], "rules": Rules.in_force(),
-        "may_promote": request.user.has_perm(PROMOTE),
+        "may_promote": request.user.has_perm(PROMOTE), "figures": adapter_figures.cards(),
     }  # fmt: skip
     return render(request, "training/adapters.html", context)
 

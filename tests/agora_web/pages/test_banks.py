@@ -78,7 +78,7 @@ def talk(ana: User, scribe: Agent) -> Conversation:
 def things(talk: Conversation) -> tuple[UUID, UUID]:
     """A recall of the conversation's bank, and a memory whose words are to be masked."""
     with acting_as(talk.owner_id):
-        recall = Recall.objects.filter(bank=talk.bank_id, memories__len__gt=0).latest("at")
+        recall = Recall.objects.filter(bank=talk.bank_id).latest("at")
         memory = Memory.objects.filter(bank=talk.bank_id).exclude(state="forgotten").earliest("written_seq")
     return recall.pk, memory.pk
 

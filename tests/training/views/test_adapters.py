@@ -175,3 +175,25 @@ def test_analysts_look_operators_act_and_nobody_else_is_let_in(
 
 def test_the_web_process_follows_erasures_too() -> None:
     assert [follower.__module__ for follower in FOLLOWERS] == ["training.services.forgetting"]
+
+
+def test_its_figures_have_the_numbers_of_the_tables(screen: Client, challenger: str) -> None:
+    page = shown(screen)
+    assert 'data-figure="/api/training/adapters/lineage/"' in page
+    lineage = screen.get("/api/training/adapters/lineage/").json()
+    names = [row[0] for row in lineage["table"]["rows"]]
+    assert challenger in names
+    drawn = [text for one in lineage["figure"]["data"] if "text" in one for text in one["text"]]
+    assert sorted(drawn) == sorted(names)
+    assert f"{shipped_adapter().version} serves" in lineage["sentence"]
+    compared = screen.get("/api/training/adapters/compared/").json()
+    assert compared["figure"]["data"][0]["x"] == [0.1]
+    assert [row[0] for row in compared["table"]["rows"]] == [challenger]
+    assert "surely ahead in 1" in compared["sentence"]
+
+
+def test_its_figures_are_closed_to_people_without_the_right(desk: Desk) -> None:
+    outside = Client()
+    outside.force_login(desk.person)
+    for name in ("lineage", "compared"):
+        assert outside.get(f"/api/training/adapters/{name}/").status_code == 403

@@ -221,10 +221,12 @@ def test_what_is_forgotten_in_an_opened_bank_is_not_shown(ben: User, talk: Conve
         gone = Memory.objects.get(text="I eat no walnuts but almonds.")
         memories.forget(gone.pk, now=datetime.now(UTC))
     assert "walnuts but almonds." not in everything(client, talk).replace("You said: I eat no walnuts but almonds.", "")
+    shut, of_bank = pages(talk)[1:], figures(talk)[: len(OF_ONE)]
     with acting_as(talk.owner_id):
         forget_conversation(talk.pk, keep_memories=False, now=datetime.now(UTC))
-    assert client.get(pages(talk)[1]).status_code == 404
-    told = "".join(said(client, path) for path in figures(talk)[: len(OF_ONE)])
+    for path in shut:
+        assert client.get(path).status_code == 404, path
+    told = "".join(said(client, path) for path in of_bank)
     assert "walnut" not in told
     assert "Rent is due" not in told
 

@@ -71,13 +71,17 @@ def import_for(agora: RunningAgora, person: Person, page: Page, file: Path) -> s
     return conversation[1]
 
 
+FIGURES_MS = 120_000  # a busy machine draws ten figures of a long life one after the other
+
+
 def shown(page: Page, *names: str) -> None:
     """Wait until these figures are drawn, or say why they are empty."""
     for name in names or FIGURES:
         card = page.locator(f"#figure-{name}")
         card.scroll_into_view_if_needed()
-        expect(card.locator(".plot .main-svg").first.or_(card.locator(".figure-empty:not([hidden])"))).to_be_visible()
-        expect(card.locator('.plot[aria-busy="true"]')).to_have_count(0)
+        there = card.locator(".plot .main-svg").first.or_(card.locator(".figure-empty:not([hidden])"))
+        expect(there).to_be_visible(timeout=FIGURES_MS)
+        expect(card.locator('.plot[aria-busy="true"]')).to_have_count(0, timeout=FIGURES_MS)
 
 
 def drawn(page: Page, name: str) -> Any:
@@ -181,7 +185,7 @@ def test_ten_thousand_turns_open_fast_and_a_range_is_exact(opens: Opens, long_li
     page.get_by_label("to turn").fill("5060")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(r"from=5000&to=5060"))
-    expect(page.locator("#figure-importance .pager")).to_contain_text("122 rows")
+    expect(page.locator("#figure-importance .pager")).to_contain_text("122 rows", timeout=FIGURES_MS)
     shown(page)
     points = [turn for one in drawn(page, "importance") for turn in one["x"]]
     assert len(points) == 122

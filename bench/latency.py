@@ -40,7 +40,7 @@ T = TypeVar("T")
 WARM_UP = 5
 HISTORY_TURNS = 6  # as the chat: the last turns stand in the prompt and are not recalled
 
-TOTALS = ("overhead", "commit", "overhead_with_trace", "with_encoder", "encoder")
+TOTALS = ("overhead", "commit", "waited", "with_encoder", "encoder")
 STAGES = ("encode", "prepare", "recall", "recall_commit", "remember", "remember_commit", "trace")
 
 
@@ -60,13 +60,13 @@ class Taken:
 
     @property
     def overhead(self) -> float:
-        """What a person waits for."""
-        return self.prepare + self.recall + self.remember
+        """All that memory does for a turn."""
+        return self.waited + self.trace
 
     @property
-    def overhead_with_trace(self) -> float:
-        """All that is done."""
-        return self.overhead + self.trace
+    def waited(self) -> float:
+        """What of it stands in somebody's way: not the trace, which is written while the model reads its prompt."""
+        return self.prepare + self.recall + self.remember
 
     @property
     def with_encoder(self) -> float:

@@ -28,6 +28,19 @@ def session_of(person: User) -> str:
     return client.cookies["sessionid"].value
 
 
+@asynccontextmanager
+async def watching(session: str | None, path: str) -> AsyncIterator[ApplicationCommunicator]:
+    """A socket that only listens, accepted."""
+    headers = [(b"origin", b"http://localhost"), *([(b"cookie", f"sessionid={session}".encode())] if session else [])]
+    scope = {"type": "websocket", "path": path, "query_string": b"", "headers": headers, "subprotocols": []}
+    socket = ApplicationCommunicator(application, scope)
+    await socket.send_input({"type": "websocket.connect"})
+    assert (await socket.receive_output(10))["type"] == "websocket.accept"
+    yield socket
+    await socket.send_input({"type": "websocket.disconnect", "code": 1001})
+    await socket.wait(1)
+
+
 class Tab:
     """One socket. `frames` are all that came, in order."""
 

@@ -1,70 +1,22 @@
-"""A run's websocket: the row as it is, sent again whenever the training worker says that it has changed."""
+"""A run's websocket, for those who may see runs."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
-from uuid import UUID
 
-from channels.db import database_sync_to_async
-from channels.generic.websocket import AsyncWebsocketConsumer
-from django.utils import translation
-from redis.exceptions import RedisError
+from django.utils.translation import gettext as _
 
+from memory.row_socket import RowConsumer
 from memory.services.turns import NotFound
-from memory.tenancy import acting_as
 from training import selectors
-from training.services.live import group_name
-
-SIGNED_OUT, NOT_FOUND = 4401, 4404
 
 
-class RunConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels is untyped
-    """Frames out: run, degraded. It takes no frames: cancelling is a form's business."""
+class RunConsumer(RowConsumer):
+    """Frames out: run, degraded. Cancelling is a form's business."""
 
-    async def connect(self) -> None:
-        self.user = self.scope["user"]
-        self.run_id: UUID = self.scope["url_route"]["kwargs"]["run_id"]
-        self.group = group_name(self.run_id)
-        await self.accept()
-        if not self.user.is_authenticated:
-            await self.close(code=SIGNED_OUT)
-            return
-        translation.activate(self.user.language)
-        try:
-            await self.channel_layer.group_add(self.group, self.channel_name)
-        except (RedisError, OSError):
-            await self._frame({"type": "degraded"})  # the page asks again by itself
-        await self._show()
+    what = "run"
 
-    async def disconnect(self, code: int) -> None:
-        try:
-            await self.channel_layer.group_discard(self.group, self.channel_name)
-        except (RedisError, OSError):
-            return  # the group forgets a channel that is gone by itself
-
-    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        await self._show()  # whatever is said, the answer is how the run stands
-
-    async def run_changed(self, message: dict[str, Any]) -> None:
-        """From the run's group."""
-        await self._show()
-
-    async def _show(self) -> None:
-        shown = await database_sync_to_async(self._read)()
-        if shown is None:
-            await self.close(code=NOT_FOUND)
-            return
-        await self._frame({"type": "run", "run": shown})
-
-    def _read(self) -> dict[str, Any] | None:
+    def read(self) -> dict[str, Any]:
         if not self.user.has_perm("training.view_trainingrun"):
-            return None
-        with acting_as(self.user.pk):
-            try:
-                return selectors.run_json(selectors.run(self.run_id))
-            except NotFound:
-                return None
-
-    async def _frame(self, frame: dict[str, Any]) -> None:
-        await self.send(text_data=json.dumps(frame))
+            raise NotFound(_("There is no such run."))
+        return selectors.run_json(selectors.run(self.row_id))

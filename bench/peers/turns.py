@@ -41,9 +41,9 @@ class Times:
     commit: list[float] = field(default_factory=list)
 
     def note(self, taken: Taken) -> None:
-        """AGORA's turn: `add` is remembering with its commit, `search` preparing the cue and recall with its own."""
+        """AGORA's turn: `add` is remembering with its commit, `search` the cue, recall and its trace with theirs."""
         self.add.append(taken.remember)
-        self.search.append(taken.prepare + taken.recall)
+        self.search.append(taken.prepare + taken.recall + taken.trace)
         self.encode.append(taken.encode)
         self.commit.append(taken.commit)
 

@@ -32,6 +32,7 @@ from memory.services.turns import NotFound
 from memory.tenancy import acting_as
 
 JOB = "memory.lab"
+WATCHED = "replay"  # as its pages watch it
 OPEN = (LabState.PENDING, LabState.RUNNING)
 MOST = {"conversations": 12, "policies": 12, "budgets": 10, "adapters": 4}
 MOST_BANKS = 480  # conversations by policies by budgets by adapters: an hour of a slow processor
@@ -175,13 +176,13 @@ def _ended(replay_id: UUID, before: Sequence[str], **told: Any) -> None:
 
 def _changed(replay_id: UUID, before: Sequence[str], **told: Any) -> bool:
     """Write on a replay that is in one of these states, as its owner, and tell its pages; whether there was one."""
-    rows = LabReplay.objects.using("worker").filter(pk=replay_id)
-    for owner in rows.values_list("owner", flat=True):
-        with acting_as(owner):
-            changed = LabReplay.objects.filter(pk=replay_id, state__in=before).update(**told)
-        live.tell(replay_id)
-        return bool(changed)
-    return False
+    owner = LabReplay.objects.using("worker").filter(pk=replay_id).values_list("owner", flat=True).first()
+    if owner is None:
+        return False
+    with acting_as(owner):
+        changed = LabReplay.objects.filter(pk=replay_id, state__in=before).update(**told)
+    live.tell(WATCHED, replay_id)
+    return bool(changed)
 
 
 class _Carrying:
@@ -235,7 +236,7 @@ class _Carrying:
                 raise _Cancelled
             if Conversation.objects.filter(pk=conversation, forgotten_until=None).exists():
                 LabResult.objects.bulk_create(results, ignore_conflicts=True)
-        live.tell(self.replay.pk)
+        live.tell(WATCHED, self.replay.pk)
 
     def _within(self, number: int, start: float, width: float) -> Step:
         """Steps of a part of the work on one conversation as steps of the whole."""

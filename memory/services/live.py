@@ -1,5 +1,5 @@
-"""Tells the pages that watch a replay of the lab that it has changed: they read the row. A broker that is away stops
-nothing."""
+"""Tells the pages that watch a row of work that it has changed: they read the row. A broker that is away stops no
+work."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from redis.exceptions import RedisError
 log = logging.getLogger(__name__)
 
 
-def group_name(replay_id: UUID) -> str:
-    """The group of everybody who watches a replay."""
-    return f"lab-{replay_id}"
+def group_name(what: str, row: UUID) -> str:
+    """The channel group of everybody who watches a row of this sort."""
+    return f"{what}-{row}"
 
 
-def tell(replay_id: UUID) -> None:
-    """Say that the replay's row has changed."""
+def tell(what: str, row: UUID) -> None:
+    """Say that a row has changed."""
     layer = get_channel_layer()
     if layer is None:
         return
     try:
-        async_to_sync(layer.group_send)(group_name(replay_id), {"type": "replay.changed"})
+        async_to_sync(layer.group_send)(group_name(what, row), {"type": "row.changed"})
     except (RedisError, OSError) as error:
-        log.warning("replay %s: nobody can be told (%s)", replay_id, type(error).__name__)
+        log.warning("%s %s: nobody can be told (%s)", what, row, type(error).__name__)

@@ -21,6 +21,7 @@ from memory.engine.adapter import Adapter
 from memory.engine.adapter_file import packed
 from memory.engine.types import BankError
 from memory.models import AdapterVersion, Job, JobState
+from memory.services import live
 from memory.services.jobs import NotYet, current_job, enqueue, handles
 from training.learner.dataset import DatasetUnreadable
 from training.learner.failures import Cancelled
@@ -28,13 +29,14 @@ from training.learner.recall_training import TrainingFailed
 from training.learner.shared_head import HowToLearn
 from training.learner.training import Outcome, train
 from training.models import Rules, RunState, TrainingRun
-from training.services import live, promotions, snapshots
+from training.services import promotions, snapshots
 from training.services.falling_back import untainted
 from training.services.own_heads import learn_where_new
 from training.services.reports import manifest_of, report_of
 from training.services.sentences import failure_sentence
 
 JOB = "training.run"
+WATCHED = "run"  # as its pages watch it
 OPEN = (RunState.PENDING, RunState.RUNNING)
 PAUSE = timedelta(seconds=15)  # before a run looks again whether another one has ended
 SHARES = {
@@ -106,7 +108,7 @@ def given_up(key: str, sentence: str) -> None:
     TrainingRun.objects.using("worker").filter(pk=UUID(key), state__in=OPEN).update(
         state=RunState.FAILED, error=sentence, finished_at=timezone.now()
     )
-    live.tell(UUID(key))
+    live.tell(WATCHED, UUID(key))
 
 
 @handles(JOB, long=True, heavy=True, given_up=given_up)
@@ -163,7 +165,7 @@ def _ended(run: TrainingRun, **fields: Any) -> None:
     TrainingRun.objects.using("worker").filter(pk=run.pk, state=RunState.RUNNING).update(
         finished_at=timezone.now(), **fields
     )
-    transaction.on_commit(lambda: live.tell(run.pk), using="worker")
+    transaction.on_commit(lambda: live.tell(WATCHED, run.pk), using="worker")
 
 
 def _note(run: TrainingRun, sentence: str) -> None:
@@ -172,7 +174,7 @@ def _note(run: TrainingRun, sentence: str) -> None:
         TrainingRun.objects.using("worker").filter(pk=run.pk, state=RunState.RUNNING).update(error=sentence)
     except OperationalError:
         log.warning("run %s: %s", run.pk, sentence)
-    live.tell(run.pk)
+    live.tell(WATCHED, run.pk)
 
 
 class _Carrying:
@@ -226,7 +228,7 @@ class _Carrying:
             stage=self.stage, progress=progress, curves=self.curves, error=""
         ):
             raise Cancelled("cancelled")
-        live.tell(self.run.pk)
+        live.tell(WATCHED, self.run.pk)
 
     def _beat(self, progress: float) -> None:
         job = current_job()

@@ -19,28 +19,10 @@ from memory.services import lab as service
 from memory.tenancy import acting_as
 from tests.agora_web.pages.test_life import column, plain, sent, trace
 from tests.memory.charts.test_parts import checked
-from tests.memory.test_life import six_turns
 from tests.scenes import make_person
 
 pytestmark = pytest.mark.django_db(databases=["default", "owner", "worker"])
 Asks = Callable[..., Any]
-
-
-@pytest.fixture
-def ana() -> User:
-    return make_person()
-
-
-@pytest.fixture
-def conversation(ana: User) -> Conversation:
-    return six_turns(ana)
-
-
-@pytest.fixture
-def client(ana: User) -> Client:
-    client = Client()
-    client.force_login(ana)
-    return client
 
 
 def result(replay: LabReplay, conversation: Conversation, policy: str, budget: int, missed: int) -> LabResult:

@@ -18,31 +18,13 @@ from memory.models import Conversation, Memory
 from memory.tenancy import acting_as
 from tests.memory.charts.test_parts import checked
 from tests.memory.long_life import make_long_life
-from tests.memory.test_life import six_turns
-from tests.scenes import begin, make_agent, make_person
+from tests.scenes import begin, make_agent
 from training.models import Label
 from training.models.label import About, Source
 
 pytestmark = pytest.mark.django_db(databases=["default", "owner", "worker"])
 NAMES = [figure.name for figure in FIGURES]
 Asks = Callable[..., Any]
-
-
-@pytest.fixture
-def ana() -> User:
-    return make_person()
-
-
-@pytest.fixture
-def conversation(ana: User) -> Conversation:
-    return six_turns(ana)
-
-
-@pytest.fixture
-def client(ana: User) -> Client:
-    client = Client()
-    client.force_login(ana)
-    return client
 
 
 @pytest.fixture

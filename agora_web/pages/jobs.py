@@ -26,17 +26,26 @@ from memory.services.jobs import NEVER_CANCELLED, cancel, retry
 SHOWN = 100  # a page
 _FIRST = {JobState.RUNNING: 0, JobState.FAILED: 1, JobState.PENDING: 2, JobState.DONE: 3, JobState.CANCELLED: 4}
 KINDS = {
+    "agents.close_labelling": gettext_lazy("Closes an agent’s conversations to labelling after its setting changed"),
+    "memory.check": gettext_lazy("Looks for outdated memories of one bank"),
     "memory.erase": gettext_lazy("Erases a memory that was forgotten"),
-    "memory.lab": gettext_lazy("Replays conversations under other policies, for the policy lab"),
     "memory.erase_conversation": gettext_lazy("Erases a conversation that was deleted"),
+    "memory.lab": gettext_lazy("Replays conversations under other policies, for the policy lab"),
     "memory.score_archive": gettext_lazy("Looks for what a cue would have recalled from the archive"),
     "memory.summarise": gettext_lazy("Sums up old sessions of one bank"),
     "memory.summarise_milestones": gettext_lazy("Sums up the sessions of one bank up to each milestone"),
-    "memory.check": gettext_lazy("Looks for outdated memories of one bank"),
     "schedule.run": gettext_lazy("Starts a scheduled task once, as asked"),
+    "training.counterfactual": gettext_lazy("Weighs a reply without each of its memories"),
+    "training.fall_back": gettext_lazy("Sees that nothing serves that had learned from what was erased"),
+    "training.fill_queue": gettext_lazy("Fills the labelling queue from one bank"),
+    "training.forget": gettext_lazy("Takes what was erased out of what training keeps"),
+    "training.hindsight": gettext_lazy("Judges what later turns of a conversation used"),
+    "training.model_rating": gettext_lazy("Asks an agent’s model how important new memories are"),
     "training.own_head": gettext_lazy("Learns an agent’s own head from its person’s words"),
-    "training.run": gettext_lazy("Trains an adapter and compares it with the one that serves"),
+    "training.promotion": gettext_lazy("Takes the banks that follow to another adapter, or back"),
+    "training.regret": gettext_lazy("Judges what was missed after it had left"),
     "training.rescore": gettext_lazy("Scores one bank anew after a promotion"),
+    "training.run": gettext_lazy("Trains an adapter and compares it with the one that serves"),
     "training.settle": gettext_lazy("Makes labels of complete reviews"),
 }
 

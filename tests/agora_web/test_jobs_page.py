@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from importlib import import_module
 from uuid import uuid4
 
 import pytest
@@ -10,7 +11,9 @@ from django.test import Client
 from django.utils import timezone
 
 from agora_web.accounts.models import User
+from agora_web.pages.jobs import KINDS
 from memory.models import Job, JobState
+from memory.services.jobs import HANDLERS
 from memory.tenancy import acting_as
 from tests.scenes import make_person
 
@@ -114,3 +117,9 @@ def test_nobody_else_may_look_or_change() -> None:
         assert signed_in.get("/jobs/").status_code == 403
         assert signed_in.post("/jobs/", {"cancel": str(job.pk)}).status_code == 403
         assert again(job, ana).state == JobState.PENDING
+
+
+def test_every_kind_of_work_is_told_in_words() -> None:
+    for module in ("agents.tasks", "memory.tasks", "training.tasks"):  # what a worker has loaded
+        import_module(module)
+    assert {kind for kind in HANDLERS if not kind.startswith("test.")} == set(KINDS)

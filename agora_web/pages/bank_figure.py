@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy
 from rest_framework import serializers
 
 from agora_web.pages import life_words
-from agora_web.pages.life_figures import memory_address
+from agora_web.pages.door_figure import memory_address
 from agora_web.pages.reach import MOST_BANKS, Reach, all_banks, each, one_bank, worded
 from memory import life
 from memory.api.figures import Drawn, FigureQuery, FigureView

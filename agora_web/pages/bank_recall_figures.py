@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 from agora_web.pages import banks_words, life_words
 from agora_web.pages.bank_figure import BankFigure, of_memory, percent
 from agora_web.pages.banks_figures import Beside, Composition, Conversations, Fullness, Leaving, Turnover
-from agora_web.pages.life_figures import memory_address
+from agora_web.pages.door_figure import memory_address
 from agora_web.pages.reach import each, worded
 from memory import bank_lists, bank_past, bank_recalls
 from memory.api.figures import Drawn

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from rest_framework import serializers
 
-from agora_web.pages.life_figures import memory_address
+from agora_web.pages.door_figure import memory_address
 from memory import lab
 from memory.api.figures import Drawn, FigureQuery, FigureView
 from memory.charts.lab import MOST_MARKS, curves_figure, missed_figure

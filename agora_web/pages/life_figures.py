@@ -7,17 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from django.http.response import HttpResponseBase
-from django.urls import NoReverseMatch, reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from rest_framework import serializers
-from rest_framework.request import Request
 
 from agora_web.pages import life_words as words
-from agora_web.pages.door import Door, reading
-from memory import life, life_recalls
-from memory.api.figures import Drawn, FigureQuery, FigureView
+from agora_web.pages.door_figure import DoorFigure, memory_address, recall_address
+from memory import life, life_moments, life_recalls
+from memory.api.figures import Drawn, FigureQuery
 from memory.charts import importance, moments, recalls, spans
 from memory.figure_rows import Column
 from training.services.judgements import judged
@@ -41,15 +38,10 @@ class LifeQuery(FigureQuery):
         return super().get_fields() | ends
 
 
-class LifeFigure(FigureView):
-    """A figure of one conversation, between two of its turns, read through the door to it."""
+class LifeFigure(DoorFigure):
+    """A figure of one conversation, between two of its turns."""
 
-    query = LifeQuery
-    door: Door
-
-    def get(self, request: Request, **ids: UUID) -> HttpResponseBase:
-        with reading(ids["conversation_id"]) as self.door:
-            return super().get(request, **ids)
+    query, thing = LifeQuery, "conversation_id"
 
     def drawn(self, asked: dict[str, Any], **ids: UUID) -> Drawn:
         found = life.life_of(ids["conversation_id"])
@@ -60,24 +52,7 @@ class LifeFigure(FigureView):
         raise NotImplementedError
 
     def finished(self, rows: Sequence[Any]) -> Sequence[Any]:
-        return self.door.rows(life.with_words(rows))
-
-
-def memory_address(memory: UUID) -> str:
-    """The page of one memory; "" while there is none."""
-    return _address("memory_page", memory)
-
-
-def recall_address(recall: UUID) -> str:
-    """The page of one recall; "" while there is none."""
-    return _address("recall_page", recall)
-
-
-def _address(name: str, key: UUID) -> str:
-    try:
-        return reverse(name, args=[key])
-    except NoReverseMatch:
-        return ""
+        return super().finished(life.with_words(rows))
 
 
 def _of_memory(row: Any) -> str:
@@ -294,15 +269,15 @@ def _weights_note(heat: life_recalls.Heat) -> str:
 
 
 class Moment(LifeFigure):
-    row, name = life.MomentRow, "moment"
+    row, name = life_moments.MomentRow, "moment"
 
     def between(self, found: life.Life, first: int, last: int, asked: dict[str, Any]) -> Drawn:
         at = min(asked.get("at", found.turns), found.turns)
         against = min(asked["against"], found.turns) if "against" in asked else None
         show = asked.get("show") or ("held" if against is None else "all")
-        rows = life.moment_rows(found, at, against, show)
-        counts = life.places_at(found, at)
-        before = None if against is None else life.places_at(found, against)
+        rows = life_moments.moment_rows(found, at, against, show)
+        counts = life_moments.places_at(found, at)
+        before = None if against is None else life_moments.places_at(found, against)
         drawn = moments.moment_figure(at, counts, against, before, names=words.place)
         columns = [
             Column("text", _("Memory"), "words", _of_memory), Column("turn", _("Turn"), "number"),
@@ -321,7 +296,7 @@ def _moment_told(found: life.Life, at: int, against: int | None, counts: Counter
     told %= {"turn": at, "held": held, "pinned": counts["pinned"], "out": counts.total() - held}
     if against is None:
         return told
-    came, left = (len(life.moment_rows(found, at, against, show)) for show in ("came", "left"))
+    came, left = (len(life_moments.moment_rows(found, at, against, show)) for show in ("came", "left"))
     since = _("Compared with turn %(n)d, %(came)d came and %(left)d left.")
     return f"{told} {since % {'n': against, 'came': came, 'left': left}}"
 

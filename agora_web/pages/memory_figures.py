@@ -7,18 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from rest_framework import serializers
-from rest_framework.request import Request
 
 from agora_web.pages import life_words as words
 from agora_web.pages import recall_words
-from agora_web.pages.door import Door, reading
-from agora_web.pages.life_figures import memory_address, recall_address
-from memory.api.figures import Drawn, FigureQuery, FigureView
+from agora_web.pages.door_figure import DoorFigure, memory_address, recall_address
+from memory.api.figures import Drawn, FigureQuery
 from memory.charts.story import MOST_POINTS, parts_figure, scores_figure, stretches_figure
 from memory.figure_rows import Column
 from memory.story import (
@@ -42,18 +39,10 @@ class MemoryQuery(FigureQuery):
     adapter = serializers.CharField(max_length=80, required=False, default="")
 
 
-class MemoryFigure(FigureView):
-    """A figure of one memory, read through the door to it."""
+class MemoryFigure(DoorFigure):
+    """A figure of one memory."""
 
-    query = MemoryQuery
-    door: Door
-
-    def get(self, request: Request, **ids: UUID) -> HttpResponseBase:
-        with reading(ids["memory_id"]) as self.door:
-            return super().get(request, **ids)
-
-    def finished(self, rows: Sequence[Any]) -> Sequence[Any]:
-        return self.door.rows(rows)
+    query, thing = MemoryQuery, "memory_id"
 
     def drawn(self, asked: dict[str, Any], **ids: UUID) -> Drawn:
         return self.of(story_of(ids["memory_id"]), asked)
@@ -155,4 +144,4 @@ def _happened_told(rows: Sequence[HappenedRow]) -> str:
     return f"{told}, {why}."
 
 
-FIGURES: tuple[type[FigureView], ...] = (Scores, Parts, Happened)
+FIGURES: tuple[type[DoorFigure], ...] = (Scores, Parts, Happened)

@@ -7,18 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from rest_framework import serializers
-from rest_framework.request import Request
 
 from agents.past_prompts import past_task
 from agora_web.pages import life_words as words
 from agora_web.pages import recall_words
-from agora_web.pages.door import Door, reading
-from agora_web.pages.life_figures import memory_address
-from memory.api.figures import Drawn, FigureQuery, FigureView
+from agora_web.pages.door_figure import DoorFigure, memory_address
+from memory.api.figures import Drawn, FigureQuery
 from memory.charts.why import contributions_figure, floor_figure, reread_figure
 from memory.engine.signals import NAMES
 from memory.figure_rows import Column
@@ -40,24 +37,10 @@ class RecallQuery(FigureQuery):
         return super().get_fields() | {"with": serializers.UUIDField(required=False)}
 
 
-class OfRecall(FigureView):
-    """What is asked of one recall, read through the door to it."""
-
-    query = RecallQuery
-    door: Door
-
-    def get(self, request: Request, **ids: UUID) -> HttpResponseBase:
-        with reading(ids["recall_id"]) as self.door:
-            return super().get(request, **ids)
-
-    def finished(self, rows: Sequence[Any]) -> Sequence[Any]:
-        return self.door.rows(rows)
-
-
-class RecallFigure(OfRecall):
+class RecallFigure(DoorFigure):
     """A figure of one recall's candidates."""
 
-    row = CandidateRow
+    query, thing, row = RecallQuery, "recall_id", CandidateRow
 
     def drawn(self, asked: dict[str, Any], **ids: UUID) -> Drawn:
         why = why_of(ids["recall_id"])
@@ -152,9 +135,10 @@ def _bypass(why: Why) -> str:
     return _("The bank held fewer than five memories, so all were handed on.") if why.trace.bypassed else ""
 
 
-class Reread(OfRecall):
+class Reread(DoorFigure):
     """The weights of both readings."""
 
+    query, thing = RecallQuery, "recall_id"
     row, name = RereadRow, "reread"
 
     def drawn(self, asked: dict[str, Any], **ids: UUID) -> Drawn:
@@ -199,4 +183,4 @@ def _reread_told(rows: Sequence[RereadRow]) -> str:
     return ", ".join(part for part in told if part) + "."
 
 
-FIGURES: tuple[type[FigureView], ...] = (Contributions, Floors, Reread)
+FIGURES: tuple[type[DoorFigure], ...] = (Contributions, Floors, Reread)

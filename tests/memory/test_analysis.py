@@ -11,7 +11,7 @@ from django.db import DatabaseError, connection, transaction
 from agents.models import Agent
 from agora_web.accounts.models import User
 from memory.analysis import Door, door_to, opened_doors
-from memory.life import MomentRow
+from memory.life_moments import MomentRow
 from memory.models import Bank, Conversation, Memory, Recall, Turn
 from memory.services import memories
 from memory.services.banks import open_to_analysts

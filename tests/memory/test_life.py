@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from agora_web.accounts.models import User
-from memory import life
+from memory import life, life_moments
 from memory.life import Life, life_of
 from memory.life_recalls import BELOW, RECALLED, WeightRows, heat_of, traces_of
 from memory.models import Conversation, Event, Memory, Recall
@@ -145,10 +145,12 @@ def test_the_budget_after_each_turn_is_the_folds(found: Life) -> None:
 
 
 def test_the_aside_of_another_conversation_stands_between_the_turns(found: Life) -> None:
-    after_third = {row.memory for row in life.moment_rows(found, 3)}
-    foreign = [row for row in life.moment_rows(found, 3, show="all") if row.turn is None]
+    after_third = {row.memory for row in life_moments.moment_rows(found, 3)}
+    foreign = [row for row in life_moments.moment_rows(found, 3, show="all") if row.turn is None]
     assert foreign
-    assert {row.memory for row in life.moment_rows(found, 2, show="all")}.isdisjoint(row.memory for row in foreign)
+    assert {row.memory for row in life_moments.moment_rows(found, 2, show="all")}.isdisjoint(
+        row.memory for row in foreign
+    )
     assert len(after_third) <= 5
 
 
@@ -156,15 +158,15 @@ def test_a_moment_is_the_fold_and_two_differ_by_what_came_and_left(found: Life) 
     for turn in range(7):
         marks = found.history.state_at(life.seq_after(found, turn)).marks
         held = {memory for memory, mark in marks.items() if mark.state == "held"}
-        assert {row.memory for row in life.moment_rows(found, turn)} == held
-        assert life.places_at(found, turn).total() == len(marks)
-    early, late = ({row.memory for row in life.moment_rows(found, turn)} for turn in (2, 6))
-    came, left = ({row.memory for row in life.moment_rows(found, 6, 2, show)} for show in ("came", "left"))
+        assert {row.memory for row in life_moments.moment_rows(found, turn)} == held
+        assert life_moments.places_at(found, turn).total() == len(marks)
+    early, late = ({row.memory for row in life_moments.moment_rows(found, turn)} for turn in (2, 6))
+    came, left = ({row.memory for row in life_moments.moment_rows(found, 6, 2, show)} for show in ("came", "left"))
     assert (came, left) == (late - early, early - late)
     assert left
-    both = life.moment_rows(found, 6, 2, "all")
+    both = life_moments.moment_rows(found, 6, 2, "all")
     assert {row.memory for row in both if row.change == "came"} == came
-    assert life.moment_rows(found, 0) == []
+    assert life_moments.moment_rows(found, 0) == []
 
 
 def test_pinned_memories_are_told_apart(ana: User, conversation: Conversation) -> None:
@@ -172,9 +174,9 @@ def test_pinned_memories_are_told_apart(ana: User, conversation: Conversation) -
         kept = Memory.objects.filter(bank=conversation.bank_id, state="held")[0]
         memories.pin(kept.pk, now=timezone.now())
         now = life_of(conversation.pk)
-        assert [row.memory for row in life.moment_rows(now, 6, show="pinned")] == [kept.pk]
-        assert life.places_at(now, 6)["pinned"] == 1
-        assert life.places_at(now, 5)["pinned"] == 0
+        assert [row.memory for row in life_moments.moment_rows(now, 6, show="pinned")] == [kept.pk]
+        assert life_moments.places_at(now, 6)["pinned"] == 1
+        assert life_moments.places_at(now, 5)["pinned"] == 0
 
 
 def test_weight_rows_are_the_stored_traces_row_by_row_however_they_are_read(found: Life) -> None:

@@ -174,15 +174,14 @@ def _ended(replay_id: UUID, before: Sequence[str], **told: Any) -> None:
     _changed(replay_id, before, finished_at=timezone.now(), **told)
 
 
-def _changed(replay_id: UUID, before: Sequence[str], **told: Any) -> bool:
-    """Write on a replay that is in one of these states, as its owner, and tell its pages; whether there was one."""
+def _changed(replay_id: UUID, before: Sequence[str], **told: Any) -> None:
+    """Write on a replay, if it is there and in one of these states, as its owner, and tell its pages."""
     owner = LabReplay.objects.using("worker").filter(pk=replay_id).values_list("owner", flat=True).first()
     if owner is None:
-        return False
+        return
     with acting_as(owner):
-        changed = LabReplay.objects.filter(pk=replay_id, state__in=before).update(**told)
+        LabReplay.objects.filter(pk=replay_id, state__in=before).update(**told)
     live.tell(WATCHED, replay_id)
-    return bool(changed)
 
 
 class _Carrying:

@@ -15,7 +15,7 @@ from tests.browser.test_pages import faults
 from tests.flows.running_agora import RunningAgora
 
 pytestmark = pytest.mark.browser
-PATIENCE_MS = 60_000  # a worker on a busy machine
+PATIENCE_MS = 180_000  # fifty banks of other tests go first, on a busy machine
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from pytest_django import DjangoDbBlocker
 import memory.services.sweeps  # noqa: F401 (what jobs do, as a worker has it loaded)
 from agora_web.accounts.models import User
 from memory.hot_banks import hot_banks
+from memory.models import Job
 from tests.memory.services.desk import Desk
 
 
@@ -21,6 +22,7 @@ def database(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Itera
     """The database without a transaction around the test: what commits is seen by other connections and threads."""
     with django_db_blocker.unblock():
         yield
+        Job.objects.using("owner").all().delete()  # those of the house belong to nobody, and go with nobody
         for connection in connections.all(initialized_only=True):
             connection.close()
 

@@ -14,10 +14,9 @@ from rest_framework.exceptions import PermissionDenied
 from memory.api.figures import Drawn, FigureView
 from memory.figure_rows import Column
 from training import charts_adapters as charts
-from training.charts import METRICS
 from training.charts_adapters import CompareRow, LineageRow
 from training.registry import Version, versions
-from training.services.sentences import KIND_NAMES
+from training.services.sentences import KIND_NAMES, METRICS
 
 VIEW = "training.view_promotion"
 

@@ -6,23 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy as _
-
-from training.services.sentences import NAMES
-
-METRICS: Mapping[str, Promise] = {
-    "ranking": _("pairs in the right order"),
-    "kept": _("needed memories among the best fifth"),
-    "pairs": _("comparisons in the right order"),
-    "fitting": _("fitting memories ahead of others"),
-    "attended": _("mean weight on what fitted"),
-}
-GUARDS: Mapping[str, Promise] = {
-    "own": _("held-out conversations"),
-    "public": _("public conversations"),
-    "floor": _("what fitted and passes the floor"),
-}
+from training.services.sentences import GUARDS, METRICS, NAMES
 
 
 @dataclass(frozen=True)

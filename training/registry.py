@@ -18,6 +18,7 @@ from memory.models import AdapterVersion, Job, JobState
 from training.learner.recall_examples import MODES
 from training.models import BankStep, Promotion, PromotionMode, RunState, StepState, TrainingRun
 from training.services import promotions, rescoring
+from training.services.sentences import METRICS, NAMES
 
 SHOWN = 50  # versions, and promotions
 FAILED_FIRST = {StepState.FAILED: 0, StepState.WAITING: 1, StepState.DONE: 2, StepState.UNDONE: 3}
@@ -59,6 +60,8 @@ class Version:
         for row in rows:
             known = None not in (row["champion"], row.get("challenger"))
             row["change"] = row["challenger"] - row["champion"] if known else None
+            of, kind = row.get("of", row["name"]), row.get("kind", "")
+            row["said"], row["of_kind"] = METRICS.get(of, of), NAMES.get(kind, kind)
         return rows
 
 

@@ -30,6 +30,7 @@ from memory.engine.types import BankError
 from memory.models import AdapterVersion, Job, JobState
 from memory.services.jobs import enqueue
 from training.models import Promotion, PromotionMode, Rules, RunState, TrainingRun
+from training.services.sentences import GUARDS, NAMES
 
 log = logging.getLogger(__name__)
 JOB, STEP_JOB = "training.promotion", "training.rescore"
@@ -67,14 +68,20 @@ def _losses(report: dict[str, Any], rules: Rules) -> Iterator[str]:
         lost = guard.get("lost")  # none where there was nothing to measure
         if not guard.get("ok", True) or not (lost is None or lost <= rules.most_lost):
             yield _("On “%(name)s” it loses %(lost)s; at most %(most)s may be lost.") % {
-                "name": guard.get("name", ""), "lost": f"{lost or 0:.3f}", "most": f"{rules.most_lost:.3f}",
+                "name": _guard_name(guard), "lost": f"{lost or 0:.3f}", "most": f"{rules.most_lost:.3f}",
             }  # fmt: skip
     for kind, found in report.get("by_kind", {}).items():
         lost = float(found.get("lost", found.get("champion", 0.0) - found.get("challenger", 0.0)))
         if not lost <= rules.most_lost:
             yield _("Conversations of the kind “%(kind)s” lose %(lost)s; at most %(most)s may be lost.") % {
-                "kind": kind, "lost": f"{lost:.3f}", "most": f"{rules.most_lost:.3f}",
+                "kind": NAMES.get(kind, kind), "lost": f"{lost:.3f}", "most": f"{rules.most_lost:.3f}",
             }  # fmt: skip
+
+
+def _guard_name(guard: dict[str, Any]) -> str:
+    """What a guard looks at, in words; a report from before guards had them says its code."""
+    of, kind = str(guard.get("of", "")), str(guard.get("kind", ""))
+    return f"{GUARDS[of]}, {NAMES.get(kind, kind)}" if of in GUARDS else str(guard.get("name", ""))
 
 
 def _percent(share: float) -> str:

@@ -30,6 +30,19 @@ MODE_NAMES: Mapping[str, Promise] = {
 NAMES: Mapping[str, Promise] = {
     **KIND_NAMES, **MODE_NAMES, RECALL: gettext_lazy("which memories fit a cue"),
 }  # fmt: skip
+# What a report measures of champion and challenger, and what may not be lost.
+METRICS: Mapping[str, Promise] = {
+    "ranking": gettext_lazy("pairs in the right order"),
+    "kept": gettext_lazy("needed memories among the best fifth"),
+    "pairs": gettext_lazy("comparisons in the right order"),
+    "fitting": gettext_lazy("fitting memories ahead of others"),
+    "attended": gettext_lazy("mean weight on what fitted"),
+}
+GUARDS: Mapping[str, Promise] = {
+    "own": gettext_lazy("held-out conversations"),
+    "public": gettext_lazy("public conversations"),
+    "floor": gettext_lazy("what fitted and passes the floor"),
+}
 
 
 def missing_sentence(missing: Mapping[str, int]) -> str:

@@ -105,8 +105,12 @@ def test_a_challenger_that_is_better_and_loses_nowhere_may_be_promoted() -> None
     ({"verdict": "not better", "sentence": "It is not better."}, "It is not better."),
     ({"guards": [{"name": "public slice", "lost": 0.021, "ok": True}]}, "“public slice” it loses 0.021"),
     ({"guards": [{"name": "public slice", "lost": 0.0, "ok": False}]}, "“public slice”"),
-    ({"by_kind": {"tool_use": {"champion": 0.5, "challenger": 0.47}}}, "“tool_use” lose 0.030"),
-    ({"by_kind": {"tool_use": {"champion": 0.5, "challenger": float("nan")}}}, "“tool_use” lose nan"),
+    ({"by_kind": {"tool_use": {"champion": 0.5, "challenger": 0.47}}}, "“agents that use tools” lose 0.030"),
+    (
+        {"guards": [{"name": "own:tool_use", "of": "own", "kind": "tool_use", "lost": 0.021, "ok": True}]},
+        "“held-out conversations, agents that use tools” it loses 0.021",
+    ),
+    ({"by_kind": {"tool_use": {"champion": 0.5, "challenger": float("nan")}}}, "“agents that use tools” lose nan"),
 ])  # fmt: skip
 def test_what_is_not_better_or_loses_somewhere_is_refused_in_a_sentence(changed: dict[str, Any], says: str) -> None:
     (refusal,) = may_promote(run_with(**changed), Rules())

@@ -59,7 +59,8 @@ def do(client: Client, verb: str, **fields: str) -> str:
 
 def test_a_version_is_shown_with_where_it_comes_from_and_how_well_it_does(screen: Client, challenger: str) -> None:
     page = shown(screen)
-    for told in (challenger, "421", "2026-01-02", "0.500", "0.600", "[0.040, 0.160]", shipped_adapter().version):
+    for told in (challenger, "421", "2026-01-02", "0.500", "0.600", "[0.040, 0.160]", shipped_adapter().version,
+                 "needed memories among the best fifth", "chats with an assistant"):  # fmt: skip
         assert told in page
     assert "Nothing was promoted yet" in page
 

@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.chat_screen import ChatScreen, scrolls_sideways
 from tests.browser.conftest import NARROW, WIDE, Opens, Person
+from tests.browser.test_bank_page import fill_a_bank, open_bank
 from tests.browser.test_pages import faults
 
 pytestmark = pytest.mark.browser
@@ -94,6 +95,34 @@ def test_reading_a_recall_again_without_a_memory_and_asking_for_both_replies(pag
     expect(page.locator('[data-reply="after"] p')).not_to_contain_text("Évora")
     turns = person.visitor.get(f"/api/conversations/{conversation}/")["turns"]
     assert len(turns) == len(SAID) + 1
+
+
+def test_reading_a_recall_again_with_a_memory_that_was_in_the_archive(page: Page, person: Person) -> None:
+    agent = fill_a_bank(person)
+    texts = {row["id"]: row["text"] for row in person.visitor.get(f"/api/memories/?agent={agent}")["memories"]}
+    open_bank(page, agent)
+    page.get_by_label("Memories, at most").fill("5")
+    page.keyboard.press("Enter")
+    expect(page.locator("#preview-title")).to_have_text(re.compile(r"^\d+ memories would leave$"))
+    gone = str(page.locator("#leaving > li").first.get_attribute("data-memory"))
+    page.get_by_role("button", name=re.compile("^Apply")).click()
+    expect(page.locator(".notices")).to_contain_text("left for the archive")
+    conversation, text = str(person.visitor.begin("Scribe")), texts[gone]
+    person.visitor.say(conversation, f"What do you know of this: {text}")
+    before = person.visitor.get(f"/api/memories/?agent={agent}&state=archived")
+
+    page.goto(f"/memories/recalls/{recall_of(person, conversation)}/")
+    page.get_by_label("With", exact=True).select_option(gone)
+    page.get_by_role("button", name="Read again").click()
+    expect(page.locator("#how")).to_contain_text("exactly what is stored")
+    shown(page, "reread")
+    row = page.locator("#table-reread tbody tr").filter(has_text=text).first
+    expect(row).to_contain_text("came")
+    page.get_by_role("button", name="Ask for both replies").click()
+    expect(page.locator("#replies-status")).to_contain_text("Nothing was kept")
+    expect(page.locator('[data-reply="before"] p')).not_to_contain_text(text)
+    expect(page.locator('[data-reply="after"] p')).to_contain_text(text)
+    assert person.visitor.get(f"/api/memories/?agent={agent}&state=archived") == before
 
 
 def test_what_is_done_to_a_memory_on_its_page_shows_in_its_history(page: Page, person: Person) -> None:

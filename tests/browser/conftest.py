@@ -123,6 +123,14 @@ def administrator(agora: RunningAgora, begun: FirstStart) -> Person:
     return _person(agora, begun.people[0])
 
 
+@pytest.fixture(scope="package")
+def long_life(agora: RunningAgora, people: Iterator[Person]) -> tuple[Person, str]:
+    """Somebody with a conversation of 10,000 turns; they only look at it."""
+    person = next(people)
+    made = agora.python("tests.flows.make_long_life", person.email, "10000")
+    return person, made["conversation"]
+
+
 @pytest.fixture
 def watched() -> Watched:
     return Watched()

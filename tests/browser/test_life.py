@@ -7,7 +7,6 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -151,14 +150,6 @@ def test_a_mark_leads_to_its_memory_and_a_row_to_its_recall(page: Page, person: 
     page.mouse.move(x, y)
     page.mouse.click(x, y)
     expect(page).to_have_url(re.compile(r"/memories/[0-9a-f-]{36}/"))
-
-
-@pytest.fixture(scope="module")
-def long_life(agora: RunningAgora, people: Iterator[Person]) -> tuple[Person, str]:
-    """Somebody with a conversation of 10,000 turns."""
-    person = next(people)
-    made = agora.python("tests.flows.make_long_life", person.email, "10000")
-    return person, made["conversation"]
 
 
 def test_ten_thousand_turns_open_fast_and_a_range_is_exact(opens: Opens, long_life: tuple[Person, str]) -> None:

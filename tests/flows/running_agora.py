@@ -164,7 +164,7 @@ class RunningAgora:
         environment = {"DJANGO_SETTINGS_MODULE": "agora_web.settings"} | self.environment | more
         done = subprocess.run(
             [sys.executable, "-m", module, *words], cwd=ROOT, env=environment, capture_output=True, text=True,
-            timeout=120, check=False,
+            timeout=600, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)

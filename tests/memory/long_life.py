@@ -43,6 +43,12 @@ _EVENT = (
 )
 
 
+_SOURCE = (
+    "INSERT INTO memory_memorysource (id, owner_id, memory_id, turn_id, side, piece, how) "
+    "SELECT gen_random_uuid(), owner_id, id, turn_id, side, 0, 'written' FROM memory_memory WHERE conversation_id = %s"
+)
+
+
 @dataclass
 class Long:
     """Rows on their way, numbered as the ledger is."""
@@ -197,6 +203,7 @@ def _write(made: Long, owner: UUID) -> None:
         for start in range(0, len(rows), 5_000):
             values = [owner, bank.pk, bank.space_id, bank.space.width, made.conversation.pk, made.conversation.pk]
             cursor.execute(_MEMORY, [*values, json.dumps(rows[start : start + 5_000])])
+        cursor.execute(_SOURCE, [made.conversation.pk])
         for start in range(0, len(made.events), 10_000):
             cursor.execute(_EVENT, [owner, bank.pk, json.dumps(made.events[start : start + 10_000])])
     Recall.objects.bulk_create(made.recalls, batch_size=1_000)

@@ -15,10 +15,10 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection
@@ -42,8 +42,7 @@ _UNREAD = ["features", "instead", "over", "budget", "turn", "side", "piece"]
 _AT_ONCE = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A stretch that one memory was in the bank, from one event to another; open (`left` None) while it still is."""
 
     memory: UUID
@@ -59,8 +58,7 @@ class Span:
     into: UUID | None = None  # where its words went
 
 
-@dataclass(frozen=True, slots=True)
-class Fill:
+class Fill(NamedTuple):
     """How full a bank was after an event."""
 
     held: int
@@ -123,7 +121,9 @@ class BankHistory:
 
     def state_at(self, seq: int) -> BankState:
         """The bank as it stood after event `seq` (0: before the first; at most the last). Recalls are not counted."""
-        seq = min(max(0, seq), self.seq)
+        seq = max(0, seq)
+        if seq >= self.seq:
+            return copy_of(self.state)
         state = copy_of(self._kept[min(seq // EVERY, len(self._kept) - 1)])
         for event in self.events[state.seq : seq]:
             apply(state, event)
@@ -156,8 +156,8 @@ class BankHistory:
     def _close(self, number: int, event: BankEvent) -> None:
         data = event.data
         into = data.get("into")
-        self.spans[number] = replace(
-            self.spans[number], left=event.seq, left_at=event.at, reason=data.get("reason") or str(event.kind),
+        self.spans[number] = self.spans[number]._replace(
+            left=event.seq, left_at=event.at, reason=data.get("reason") or str(event.kind),
             policy=data.get("policy", ""), adapter=data.get("adapter", ""), score=data.get("score"),
             into=UUID(into) if into else None,
         )  # fmt: skip
@@ -275,13 +275,17 @@ def read_lean(bank: UUID, after: int, upto: int) -> list[tuple[BankEvent, UUID |
     out: list[tuple[BankEvent, UUID | None]] = []
     ids: dict[str | None, UUID | None] = {None: None}
     kinds = {kind.value: kind for kind in Kind}
+    moments: dict[float, datetime] = {}  # what one turn does has one of them
     with connection.cursor() as cursor:
         for start in range(after, upto, _AT_ONCE):
             cursor.execute(_READ, [_UNREAD, bank, start, min(upto, start + _AT_ONCE)])
             rows = json.loads(cursor.fetchone()[0] or "[]")
             for seq, kind, at, memory, turn, data in rows:
-                for name in (memory, turn):
-                    if name not in ids:
-                        ids[name] = UUID(name)
-                out.append((BankEvent(seq, kinds[kind], datetime.fromtimestamp(at, UTC), ids[memory], data), ids[turn]))
+                if memory not in ids:
+                    ids[memory] = UUID(memory)
+                if turn not in ids:
+                    ids[turn] = UUID(turn)
+                if at not in moments:
+                    moments[at] = datetime.fromtimestamp(at, UTC)
+                out.append((BankEvent(seq, kinds[kind], moments[at], ids[memory], data), ids[turn]))
     return out

@@ -5,17 +5,21 @@ Time is the number of the turn. What another conversation of the same bank did s
 
 from __future__ import annotations
 
+import json
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any, TypeVar
 from uuid import UUID
 
+from django.db import connection
 from django.db.models import BooleanField, Count, ExpressionWrapper, Q, QuerySet
 
 from memory import selectors
 from memory.engine.types import State
+from memory.handed_on import HandedOn, handed_on
 from memory.history import AdapterChange, BankHistory, Clock, Span, clock_of, histories
 from memory.models import Conversation, Memory, Turn
 
@@ -25,7 +29,11 @@ Judgements = Mapping[UUID, tuple[float, float]]  # memory: value, weight
 
 @dataclass(frozen=True)
 class Life:
-    """A conversation, its turns in order, and the history of the bank that it is told to."""
+    """A conversation, its turns in order, and the history of the bank that it is told to.
+
+    What its figures are made of is read once, by the first of them: rows change with the ledger alone, and then
+    another life is read. It is ids and numbers, as the history is.
+    """
 
     conversation: Conversation
     ordinals: Mapping[UUID, int]  # of all turns, replaced ones too
@@ -40,6 +48,29 @@ class Life:
         """When each turn of the present branch began."""
         present = Turn.objects.filter(conversation=self.conversation.pk, replaced_at=None)
         return dict(present.values_list("ordinal", "created_at"))
+
+    @cached_property
+    def memories(self) -> Sequence[ImportanceRow]:
+        """All its memories that are not forgotten, by turn, without what was judged of them."""
+        return _memories(self)
+
+    @cached_property
+    def spans(self) -> Sequence[SpanRow]:
+        """All stretches that its memories were in the bank, in the order in which they began."""
+        written = self.written
+        return [_span_row(self, span) for span in self.history.spans if span.memory in written]
+
+    @cached_property
+    def fullness(self) -> Sequence[BudgetRow]:
+        """How full the bank was after each turn of the present branch."""
+        return _fullness(self)
+
+    @cached_property
+    def handed_on(self) -> HandedOn:
+        """What the turns of the present branch recalled."""
+        first_of = self.history.first_of
+        begun = min((first_of[turn] for turn in self.present if turn in first_of), default=self.history.seq + 1)
+        return handed_on(self.conversation.bank_id, begun, self.history.seq, self.present)
 
     def stretch(self, first: int | None, last: int | None) -> tuple[int, int]:
         """A range of turns that there are, from what was asked for."""
@@ -76,7 +107,7 @@ def _read(found: Conversation, history: BankHistory, turns: QuerySet[Turn]) -> L
 # --- 1. importance ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ImportanceRow:
     """A memory at the turn that wrote it. No uncertainty is stored with a score, so none is told."""
 
@@ -103,26 +134,46 @@ def importance_rows(
     only_judged: bool = False,
 ) -> list[ImportanceRow]:  # fmt: skip
     """Memories of turns `first` to `last` that are not forgotten, in order; `kinds` are roles or kinds of memory."""
-    fields = ("pk", "at", "kind", "role", "importance", "adapter", "state", "archive_reason", "pinned", "tokens")
-    rows = Memory.objects.filter(conversation=life.conversation.pk).exclude(state=State.FORGOTTEN)
+    if only_judged and not labels:
+        return []
+    rows = life.memories[bisect_left(life.memories, first, key=_turn) : bisect_right(life.memories, last, key=_turn)]
+    if kinds:
+        rows = [row for row in rows if row.role in kinds or row.kind in kinds]
+    if adapter:
+        rows = [row for row in rows if row.adapter == adapter]
     if only_judged:
-        rows = rows.filter(pk__in=list(labels))
-    if last - first + 1 < life.turns:
-        rows = rows.filter(turn__ordinal__gte=first, turn__ordinal__lte=last)
+        rows = [row for row in rows if row.memory in labels]
+    if not labels:
+        return list(rows)
+    return [
+        replace(row, label=labels[row.memory][0], label_weight=labels[row.memory][1]) if row.memory in labels else row
+        for row in rows
+    ]
+
+
+def _turn(row: ImportanceRow) -> int:
+    return row.turn
+
+
+# One JSON of all: to convert twenty thousand rows one by one, column by column, would take most of the time.
+_MEMORIES = (
+    "SELECT json_agg(json_build_array(id, (extract(epoch FROM at) * 1000000)::bigint, kind, role, importance, adapter, "
+    "state, archive_reason, pinned, tokens))::text FROM memory_memory WHERE conversation_id = %s AND state <> %s"
+)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def _memories(life: Life) -> list[ImportanceRow]:
+    with connection.cursor() as cursor:
+        cursor.execute(_MEMORIES, [life.conversation.pk, State.FORGOTTEN])
+        found = json.loads(cursor.fetchone()[0] or "[]")
     written, first_scores, out = life.written, life.history.first_scores, []
-    for memory, at, kind, role, importance, version, state, reason, pinned, tokens in rows.values_list(
-        *fields
-    ).iterator(5_000):
-        turn = written.get(memory, 0)
-        if not first <= turn <= last or (kinds and role not in kinds and kind not in kinds):
-            continue
-        if adapter and version != adapter:
-            continue
-        value, weight = labels.get(memory, (None, None))
+    for name, at, kind, role, importance, adapter, state, reason, pinned, tokens in found:
+        memory = UUID(name)
         out.append(
             ImportanceRow(
-                turn, at, memory, kind, role, importance, first_scores.get(memory, importance), version, state, reason,
-                pinned, tokens, value, weight,
+                written.get(memory, 0), _EPOCH + timedelta(microseconds=at), memory, kind, role, importance,
+                first_scores.get(memory, importance), adapter, state, reason, pinned, tokens, None, None,
             )
         )  # fmt: skip
     return sorted(out, key=lambda row: (row.turn, row.at, row.memory.int))
@@ -163,7 +214,7 @@ def calibration_rows(rows: Sequence[ImportanceRow], bins: int = 10) -> list[Cali
 # --- 3. evictions and the budget -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class SpanRow:
     """A stretch that one memory was in the bank. A memory that was restored has several."""
 
@@ -187,10 +238,7 @@ def span_rows(life: Life, first: int, last: int, *, reasons: Collection[str] = (
     With `reasons` (or `adapter`) only stretches that ended so; the reason "held" means those that have not ended.
     """
     out = []
-    for span in life.history.spans:
-        if span.memory not in life.written:
-            continue
-        row = _span_row(life, span)
+    for row in life.spans:
         if row.came > last or (row.left is not None and row.left < first):
             continue
         if reasons and (row.reason or "held") not in reasons:
@@ -209,7 +257,7 @@ def _span_row(life: Life, span: Span) -> SpanRow:
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class BudgetRow:
     """How full the bank was after a turn, over all its conversations. Shares are of the budget in force then."""
 
@@ -225,15 +273,22 @@ class BudgetRow:
 
 def budget_rows(life: Life, first: int, last: int) -> list[BudgetRow]:
     """One row a turn of the present branch."""
+    rows = life.fullness
+    return list(
+        rows[bisect_left(rows, first, key=lambda row: row.turn) : bisect_right(rows, last, key=lambda row: row.turn)]
+    )
+
+
+def _fullness(life: Life) -> list[BudgetRow]:
     out = []
-    for turn in range(first, last + 1):
+    for turn, at in sorted(life.at.items()):
         seq = seq_after(life, turn)
-        if turn not in life.at or not seq:
+        if not 1 <= turn <= life.turns or not seq:
             continue
         fill = life.history.fill_at(seq)
         out.append(
             BudgetRow(
-                turn, life.at[turn], fill.held, fill.budget_memories, _share(fill.held, fill.budget_memories),
+                turn, at, fill.held, fill.budget_memories, _share(fill.held, fill.budget_memories),
                 fill.tokens, fill.budget_tokens, _share(fill.tokens, fill.budget_tokens),
             )
         )  # fmt: skip

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
+import heapq
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, overload
 from uuid import UUID
 
-from django.db import connection
+import numpy as np
 from django.db.models import F, Func, IntegerField, QuerySet, Sum
 
 from memory.engine.types import State
+from memory.handed_on import Ints, Numbers
 from memory.life import Life
-from memory.models import Memory, Recall
+from memory.models import Recall
 from memory.traces import ranked
 
 EXACT_TURNS = 300  # up to so many, the map shows every stored row; beyond, what was recalled, in bins of turns
@@ -166,63 +167,67 @@ def heat_of(life: Life, first: int, last: int, *, order: str = "time", adapter: 
     width = 1 if turns <= EXACT_TURNS else -(-turns // MOST_COLUMNS)
     columns = list(range(first, last + 1, width))
     recalls: list[UUID | None] = [None] * len(columns)
-    masses = _masses(life, first, last, width, adapter)
-    best = sorted(masses, key=lambda memory: (-masses[memory].mass, memory.int))
-    chosen = best[:MOST_MEMORIES]
+    shown = _shown(life, first, last, adapter)
+    chosen = heapq.nsmallest(MOST_MEMORIES, shown, key=lambda one: (-one.mass, one.memory.int))
     if order == "time":
-        chosen.sort(key=lambda memory: (life.written.get(memory, 0), masses[memory].first, memory.int))
-    rows = [
-        HeatRow(memory, life.written.get(memory), round(masses[memory].mass, 6), masses[memory].recalls)
-        for memory in chosen
-    ]
+        chosen.sort(key=lambda one: (life.written.get(one.memory, 0), one.first, one.memory.int))
+    rows = [HeatRow(one.memory, life.written.get(one.memory), round(one.mass, 6), one.recalls) for one in chosen]
     if width == 1:
-        places = {memory: place for place, memory in enumerate(chosen)}
+        places = {one.memory: place for place, one in enumerate(chosen)}
         cells = _exact_cells(traces_of(life, first, last, adapter), first, places, recalls)
     else:
         cells = [
             HeatCell(column, place, weight, RECALLED)
-            for place, memory in enumerate(chosen)
-            for column, weight in sorted(masses[memory].best.items())
+            for place, one in enumerate(chosen)
+            for column, weight in _best(one, first, width)
         ]
-    return Heat(first, last, width, columns, recalls, rows, cells, len(best) - len(chosen))
+    return Heat(first, last, width, columns, recalls, rows, cells, len(shown) - len(chosen))
 
 
-@dataclass
-class _Mass:
-    mass: float = 0.0
-    recalls: int = 0
-    first: int = 0  # turn
-    best: dict[int, float] = field(default_factory=dict)  # column: the largest weight
+@dataclass(frozen=True)
+class _Recalled:
+    """One memory with the turns and weights of all times that it was handed on, in the ledger's order."""
+
+    memory: UUID
+    turns: Ints
+    weights: Numbers
+    mass: float
+    first: int  # turn
+
+    @property
+    def recalls(self) -> int:
+        return len(self.turns)
 
 
-def _masses(life: Life, first: int, last: int, width: int, adapter: str) -> dict[UUID, _Mass]:
-    """What was recalled in these turns. Forgotten and erased memories are left out, as everywhere."""
-    found: dict[str, _Mass] = {}
-    for turn, memories, weights in _handed_on(life, first, last, adapter):
+def _best(one: _Recalled, first: int, width: int) -> list[tuple[int, float]]:
+    """The largest weight of each column that has any, by column."""
+    best: dict[int, float] = {}
+    for turn, weight in zip(one.turns.tolist(), one.weights.tolist(), strict=True):
         column = (turn - first) // width
-        for memory, weight in zip(memories, weights, strict=True):
-            mass = found.get(memory)
-            if mass is None:
-                mass = found[memory] = _Mass(first=turn)
-            mass.mass += weight
-            mass.recalls += 1
-            mass.best[column] = max(weight, mass.best.get(column, 0.0))
-    known = Memory.objects.filter(pk__in=list(found)).exclude(state=State.FORGOTTEN)
-    return {memory: found[str(memory)] for memory in known.values_list("pk", flat=True)}
+        best[column] = max(weight, best.get(column, 0.0))
+    return sorted(best.items())
 
 
-def _handed_on(life: Life, first: int, last: int, adapter: str) -> Iterator[tuple[int, Sequence[str], Sequence[float]]]:
-    """Turn, memories and weights of each recall that handed something on: from the ledger, since the traces of
-    thousands of turns would be too much to read at once."""
-    turns = {str(turn): ordinal for turn, ordinal in life.present.items() if first <= ordinal <= last}
-    by = {str(pk) for pk in traces_of(life, first, last, adapter).values_list("pk", flat=True)} if adapter else None
-    started = [life.history.first_of[turn] for turn in life.present if turn in life.history.first_of]
-    with connection.cursor() as cursor:
-        for start in range(min(started, default=0), life.history.seq + 1, _EVENTS):
-            cursor.execute(_HANDED_ON, [life.conversation.bank_id, start, start + _EVENTS])
-            for turn, recall, memories, weights in json.loads(cursor.fetchone()[0] or "[]"):
-                if turn in turns and (by is None or recall in by):
-                    yield turns[turn], memories, weights
+def _shown(life: Life, first: int, last: int, adapter: str) -> list[_Recalled]:
+    """What was recalled in these turns. Forgotten and erased memories are left out, as everywhere."""
+    handed = life.handed_on
+    there = (handed.turns >= first) & (handed.turns <= last)
+    if adapter:
+        by = {str(pk) for pk in traces_of(life, first, last, adapter).values_list("pk", flat=True)}
+        there &= np.array([recall in by for recall in handed.recalls], dtype=bool)[handed.at_recall]
+    places, turns, weights = handed.at_memory[there], handed.turns[there], handed.weights[there]
+    order = np.argsort(places, kind="stable")  # those of one memory beside each other, as they came
+    found, starts = np.unique(places[order], return_index=True)
+    ends = np.append(starts, len(order))[1:]
+    masses = np.bincount(places, weights, len(handed.memories))
+    marks, out = life.history.state.marks, []
+    for place, start, end in zip(found.tolist(), starts.tolist(), ends.tolist(), strict=True):
+        memory = handed.memories[place]
+        if marks[memory].state in (State.FORGOTTEN, State.ERASED):
+            continue
+        own = order[start:end]
+        out.append(_Recalled(memory, turns[own], weights[own], float(masses[place]), int(turns[own[0]])))
+    return out
 
 
 def _exact_cells(
@@ -238,11 +243,3 @@ def _exact_cells(
             HeatCell(column, places[row.memory], row.weight, row.what) for row in rows_of(trace) if row.memory in places
         ]
     return [cell for cells in by_column.values() for cell in cells]
-
-
-# By the ledger's own order: a join would leave it to the planner how, and a bank just filled has told it nothing yet.
-_EVENTS = 10_000
-_HANDED_ON = (
-    "SELECT json_agg(json_build_array(turn, data->>'recall', data->'memories', data->'weights') ORDER BY seq)::text "
-    "FROM memory_event WHERE bank_id = %s AND seq >= %s AND seq < %s AND kind = 'recalled'"
-)

@@ -152,7 +152,7 @@ def _bank_of(bank: Bank, trace: Recall) -> tuple[HotBank, bool]:
     held = {memory for memory, mark in state.marks.items() if mark.state is State.HELD}
     recalls = _recalls(history, bank, trace.seq)
     for memory in held & recalls.keys():
-        state.marks[memory] = replace(state.marks[memory], recalls=recalls[memory])
+        state.marks[memory] = state.marks[memory]._replace(recalls=recalls[memory])
     hot = HotBank(bank.space.width)
     hot.become(state, load(_with_words(held)))
     return hot, True

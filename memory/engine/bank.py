@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from memory.engine.statistics import RoleStatistics
@@ -49,9 +49,9 @@ class BankEvent:
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """What the ledger knows of one memory."""
+class Mark(NamedTuple):
+    """What the ledger knows of one memory. (A tuple: a fold makes two of them a memory, and a dataclass that cannot be
+    changed takes several times as long to make.)"""
 
     state: State
     tokens: int
@@ -135,7 +135,7 @@ def apply(state: BankState, event: BankEvent) -> BankState:
         state.marks[event.memory] = after
         if before is None and after.formed:
             for part in after.parts:
-                state.marks[part] = replace(state.marks[part], into=event.memory)
+                state.marks[part] = state.marks[part]._replace(into=event.memory)
         if before is not None and before.parts and not after.parts:
             _release(state, before.parts, event.memory)
     else:
@@ -172,7 +172,7 @@ def _release(state: BankState, parts: Iterable[UUID], merged: UUID) -> None:
     """A merged memory is gone: its parts may be merged anew."""
     for part in parts:
         if state.marks[part].into == merged:
-            state.marks[part] = replace(state.marks[part], into=None)
+            state.marks[part] = state.marks[part]._replace(into=None)
 
 
 def _written(state: BankState, event: BankEvent) -> Mark:
@@ -187,8 +187,8 @@ def _written(state: BankState, event: BankEvent) -> Mark:
     if not state.marks.keys() >= set(ids):
         raise BankError(f"Event {event.seq} ({event.kind}) is about a memory that was never written.")
     parts = [state.marks[part] for part in ids]
-    return replace(  # it is as old, and was recalled as often and as late, as the part that stands best
-        mark, parts=ids, formed=data.get("formed", ""),
+    return mark._replace(  # it is as old, and was recalled as often and as late, as the part that stands best
+        parts=ids, formed=data.get("formed", ""),
         written_at=max((part.written_at for part in parts if part.written_at), default=event.at),
         recalls=max(part.recalls for part in parts), strength=max(part.strength for part in parts),
         last_recalled=max((part.last_recalled for part in parts if part.last_recalled), default=None),
@@ -201,27 +201,27 @@ def _changed(mark: Mark | None, event: BankEvent) -> Mark:
     data = event.data
     match event.kind:
         case Kind.TOLD:
-            return replace(mark, sources=mark.sources + 1)
+            return mark._replace(sources=mark.sources + 1)
         case Kind.EVICTED:
             into = UUID(data["into"]) if "into" in data else mark.into
-            return replace(mark, state=State.ARCHIVED, reason=data["reason"], pinned=False, into=into)
+            return mark._replace(state=State.ARCHIVED, reason=data["reason"], pinned=False, into=into)
         case Kind.RESTORED:
-            return replace(mark, state=State.HELD, reason="")
+            return mark._replace(state=State.HELD, reason="")
         case Kind.PINNED | Kind.UNPINNED:
-            return replace(mark, pinned=event.kind is Kind.PINNED)
+            return mark._replace(pinned=event.kind is Kind.PINNED)
         case Kind.FORGOTTEN:
-            return replace(mark, state=State.FORGOTTEN, before=mark.state)
+            return mark._replace(state=State.FORGOTTEN, before=mark.state)
         case Kind.UNFORGOTTEN:
             to = State(data["to"])
             pinned = mark.pinned and to is State.HELD  # nothing in the archive is pinned
             reason = "" if to is State.HELD else data.get("reason", mark.reason)
-            return replace(mark, state=to, before=None, reason=reason, pinned=pinned)
+            return mark._replace(state=to, before=None, reason=reason, pinned=pinned)
         case Kind.ERASED:
-            return replace(
-                mark, state=State.ERASED, before=None, pinned=False, reason="", features=(), parts=(), formed=""
+            return mark._replace(
+                state=State.ERASED, before=None, pinned=False, reason="", features=(), parts=(), formed=""
             )
         case Kind.RESCORED:
-            return replace(mark, importance=data["importance"], adapter=data["adapter"])
+            return mark._replace(importance=data["importance"], adapter=data["adapter"])
         case _:
             raise BankError(f"Event {event.seq} has an unknown kind: {event.kind}.")
 
@@ -234,7 +234,7 @@ def _recalled(state: BankState, event: BankEvent) -> None:
         before = mark.last_recalled or mark.written_at or event.at
         t = max(0.0, (event.at - before).total_seconds()) / state.unit
         strength = mark.strength + math.tanh(t / 2)  # tanh(t/2) = (1 - e^-t) / (1 + e^-t)
-        state.marks[memory] = replace(mark, recalls=mark.recalls + 1, last_recalled=event.at, strength=strength)
+        state.marks[memory] = mark._replace(recalls=mark.recalls + 1, last_recalled=event.at, strength=strength)
 
 
 def as_marked(item: MemoryItem, mark: Mark) -> MemoryItem:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from datetime import datetime
 from uuid import UUID
 
@@ -177,7 +177,7 @@ def _score_as_before(writer: LedgerWriter, done: list[BankEvent], before: int, n
         if marks[memory].adapter == event.data["adapter"]:  # nobody has scored it since
             importance, adapter = past[memory].importance, past[memory].adapter
             writer.add(Kind.RESCORED, memory, now, importance=importance, adapter=adapter)
-            changed[memory] = replace(marks[memory], importance=importance, adapter=adapter)
+            changed[memory] = marks[memory]._replace(importance=importance, adapter=adapter)
     return changed
 
 
@@ -196,7 +196,7 @@ def _score_what_came(
         if values:
             score = importance_by(adapter, values, held[memory], writer.hot.state)
             writer.add(Kind.RESCORED, memory, now, importance=score, adapter=adapter.version)
-            changed[memory] = replace(marks[memory], importance=score, adapter=adapter.version)
+            changed[memory] = marks[memory]._replace(importance=score, adapter=adapter.version)
     return changed
 
 

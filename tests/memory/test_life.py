@@ -210,6 +210,8 @@ def test_the_map_has_what_was_recalled_with_its_misses(found: Life) -> None:
                                              and one.what == RECALLED), abs=1e-4)  # fmt: skip
     mass = [row.mass for row in heat_of(found, 1, 6, order="mass").rows]
     assert mass == sorted(mass, reverse=True)
+    assert heat_of(found, 1, 6, adapter="another").rows == []
+    assert heat_of(found, 1, 6, adapter=every[0].adapter) == heat
 
 
 def test_many_turns_are_summed_up_to_the_same_numbers(ana: User) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -112,7 +113,7 @@ def test_the_exported_csv_comes_back_as_the_rows_that_json_has(figure: Any, ask:
     assert response["Content-Length"] == str(len(text.encode()))
     rows = list(read_csv(figure.row, io.StringIO(text, newline="")))
     told = json.loads(sent(ask(figure.name, format="json", against="2", show="all")))
-    assert [json.loads(json.dumps(vars(row), default=plain)) for row in rows] == told
+    assert [json.loads(json.dumps(asdict(row), default=plain)) for row in rows] == told
     assert len(told) == ask(figure.name, against="2", show="all")["table"]["total"]
 
 

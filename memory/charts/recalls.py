@@ -35,6 +35,7 @@ def weights_figure(heat: Heat, *, address: Callable[[UUID], str] = lambda recall
         yaxis={
             "tickmode": "array", "tickvals": list(range(len(labels))), "ticktext": labels, "fixedrange": True,
             "range": [len(labels) - 0.5, -0.5], "tickfont": {"size": 10, "color": colour(Role.MUTED)},
+            "ticklabeloverflow": "allow",  # to look for labels that stick out, the browser measures each once more
         },
     )  # fmt: skip
 

@@ -10,6 +10,7 @@ import { say } from "./words.js";
 
 const CONFIG = { displayModeBar: false, displaylogo: false, scrollZoom: false, responsive: true, doubleClick: "reset", showTips: false };
 const PAUSE = 250;
+const AT_ONCE = 2;
 const LEGEND_LINE = 20;
 const NARROW = window.matchMedia("(max-width: 30rem)");
 
@@ -27,6 +28,12 @@ class FigureCard {
   }
 
   part(name) { return this.node.querySelector(`[data-part="${name}"]`); }
+
+  /** It will be asked for anew. */
+  waits() {
+    this.page = 1;
+    this.plot.setAttribute("aria-busy", "true");
+  }
 
   /** Fetch what the address asks for, then table and figure. Of answers that overtake each other the last counts. */
   async load() {
@@ -167,11 +174,36 @@ function fillFilters() {
   }
 }
 
-/** Ask for all figures again. */
+/** How far a card is from what the window shows, in pixels; 0 where some of it is seen. */
+function away(card) {
+  const { top, bottom } = card.node.getBoundingClientRect();
+  return Math.max(0, top - window.innerHeight, -bottom);
+}
+
+/** Ask for figures, what is seen or nearest to it first: while one is drawn, the server works at the next. */
+async function inOrder(turn) {
+  const left = new Set(cards);
+  const next = () => [...left].reduce((near, card) => (away(card) < away(near) ? card : near));
+  const work = async () => {
+    while (left.size && turn === round) {
+      const card = next();
+      left.delete(card);
+      await card.load();
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+}
+
+let round = 0;
+let latest = Promise.resolve();
+
+/** Ask for all figures again; done when they are there, or when those are that were asked for since. */
 export function refresh() {
   fillFilters();
-  for (const card of cards) card.page = 1;
-  return Promise.all(cards.map((card) => card.load()));
+  for (const card of cards) card.waits();
+  const turn = ++round;
+  latest = inOrder(turn).then(() => (turn === round ? undefined : latest));
+  return latest;
 }
 
 for (const form of document.querySelectorAll("[data-figure-filters]")) {

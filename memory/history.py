@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -31,15 +31,17 @@ LIVES = 4  # conversations of one bank whose turns are kept beside its history
 EVERY = 4_000  # events between two kept states: at most so many are folded to reach a moment
 MOST_EVENTS = 300_000  # that a process keeps, over all banks: some 200 MB
 # A recall changes no more than how often and how late: left out, as are the features, which are most of the bytes.
-# One JSON a few thousand events: to convert them one by one, column by column, would take most of the time.
+# Instants as whole numbers, since most of them are read again and again, and none needs a calendar.
 _READ = (
-    "SELECT json_agg(json_build_array(seq, kind, extract(epoch FROM at), memory, turn, "
-    "CASE WHEN kind = 'recalled' THEN '{\"memories\": []}' ELSE data - %s::text[] END) "
-    "ORDER BY seq)::text "
-    "FROM memory_event WHERE bank_id = %s AND seq > %s AND seq <= %s"
+    "SELECT seq, kind, (extract(epoch FROM at) * 1000000)::bigint, memory, turn, "
+    "CASE WHEN kind = 'recalled' THEN '{\"memories\": []}' ELSE (data - %s::text[])::text END "
+    "FROM memory_event WHERE bank_id = %s AND seq > %s AND seq <= %s ORDER BY seq"
 )
 _UNREAD = ["features", "instead", "over", "budget", "turn", "side", "piece"]
 _AT_ONCE = 10_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# To look a member of an enumeration up takes longer than all else that is done with it.
+_CONFIGURED, _WRITTEN, _HELD = Kind.CONFIGURED, Kind.WRITTEN, State.HELD
 
 
 class Span(NamedTuple):
@@ -108,7 +110,7 @@ class BankHistory:
             self._fills.extend((state.held, state.held_tokens, state.budget.memories, state.budget.tokens))
             if turn is not None:
                 self.first_of.setdefault(turn, event.seq)
-            if event.kind is Kind.WRITTEN and event.memory:
+            if event.kind is _WRITTEN and event.memory:
                 self.written_by.setdefault(event.memory, turn)
                 self.first_scores[event.memory] = event.data["importance"]
             self._note(event)
@@ -138,14 +140,14 @@ class BankHistory:
 
     def _note(self, event: BankEvent) -> None:
         memory, data = event.memory, event.data
-        if event.kind is Kind.CONFIGURED:
+        if event.kind is _CONFIGURED:
             adapter = data.get("adapter", "")
             if event.seq > 1 and adapter != self._adapter:
                 self.adapters.append(AdapterChange(event.seq, event.at, adapter, self._adapter))
             self._adapter = adapter
         if memory is None:
             return
-        inside = self.state.marks[memory].state is State.HELD
+        inside = self.state.marks[memory].state is _HELD
         if inside and memory not in self._open:
             self._open[memory] = len(self.spans)
             how = f"{event.kind}.{data['reason']}" if "reason" in data else str(event.kind)
@@ -209,7 +211,7 @@ class Histories:
         """The history of `bank`, at least up to `bank.last_seq` as the caller read it."""
         history = self._kept(bank.pk)
         try:
-            with history.lock, _uncollected():
+            with history.lock, uncollected():
                 if _follows(history, bank):
                     return history
         except BankError:  # half folded: the next reader begins anew
@@ -240,8 +242,8 @@ histories = Histories(MOST_EVENTS)
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
-    """All that is built here is kept: to look for garbage among it again and again doubles the time."""
+def uncollected() -> Iterator[None]:
+    """Build many things that are kept: to look for garbage among them again and again doubles the time."""
     on = gc.isenabled()
     gc.disable()
     try:
@@ -273,19 +275,22 @@ def _last_seq(bank: UUID) -> int:
 def read_lean(bank: UUID, after: int, upto: int) -> list[tuple[BankEvent, UUID | None]]:
     """Events `after` < seq <= `upto` with their turns, without features and without what recalls handed on."""
     out: list[tuple[BankEvent, UUID | None]] = []
-    ids: dict[str | None, UUID | None] = {None: None}
+    ids: dict[UUID | None, UUID | None] = {}  # each once, so that they are told apart by what they are
+    moments: dict[int, datetime] = {}  # what one turn does has one of them
     kinds = {kind.value: kind for kind in Kind}
-    moments: dict[float, datetime] = {}  # what one turn does has one of them
     with connection.cursor() as cursor:
         for start in range(after, upto, _AT_ONCE):
             cursor.execute(_READ, [_UNREAD, bank, start, min(upto, start + _AT_ONCE)])
-            rows = json.loads(cursor.fetchone()[0] or "[]")
-            for seq, kind, at, memory, turn, data in rows:
-                if memory not in ids:
-                    ids[memory] = UUID(memory)
-                if turn not in ids:
-                    ids[turn] = UUID(turn)
+            rows = cursor.fetchall()
+            told = json.loads(f"[{','.join(row[5] for row in rows)}]")
+            for (seq, kind, at, memory, turn, _), data in zip(rows, told, strict=True):
                 if at not in moments:
-                    moments[at] = datetime.fromtimestamp(at, UTC)
-                out.append((BankEvent(seq, kinds[kind], moments[at], ids[memory], data), ids[turn]))
+                    moments[at] = moment(at)
+                memory, turn = ids.setdefault(memory, memory), ids.setdefault(turn, turn)
+                out.append((BankEvent(seq, kinds[kind], moments[at], memory, data), turn))
     return out
+
+
+def moment(microseconds: int) -> datetime:
+    """The instant so long after 1970."""
+    return _EPOCH + timedelta(microseconds=microseconds)

@@ -5,11 +5,10 @@ Time is the number of the turn. What another conversation of the same bank did s
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from functools import cached_property
 from typing import Any, TypeVar
 from uuid import UUID
@@ -20,7 +19,7 @@ from django.db.models import BooleanField, Count, ExpressionWrapper, Q, QuerySet
 from memory import selectors
 from memory.engine.types import State
 from memory.handed_on import HandedOn, handed_on
-from memory.history import AdapterChange, BankHistory, Clock, Span, clock_of, histories
+from memory.history import AdapterChange, BankHistory, Clock, Span, clock_of, histories, moment, uncollected
 from memory.models import Conversation, Memory, Turn
 
 R = TypeVar("R")
@@ -52,25 +51,29 @@ class Life:
     @cached_property
     def memories(self) -> Sequence[ImportanceRow]:
         """All its memories that are not forgotten, by turn, without what was judged of them."""
-        return _memories(self)
+        with uncollected():
+            return _memories(self)
 
     @cached_property
     def spans(self) -> Sequence[SpanRow]:
         """All stretches that its memories were in the bank, in the order in which they began."""
         written = self.written
-        return [_span_row(self, span) for span in self.history.spans if span.memory in written]
+        with uncollected():
+            return [_span_row(self, span) for span in self.history.spans if span.memory in written]
 
     @cached_property
     def fullness(self) -> Sequence[BudgetRow]:
         """How full the bank was after each turn of the present branch."""
-        return _fullness(self)
+        with uncollected():
+            return _fullness(self)
 
     @cached_property
     def handed_on(self) -> HandedOn:
         """What the turns of the present branch recalled."""
         first_of = self.history.first_of
         begun = min((first_of[turn] for turn in self.present if turn in first_of), default=self.history.seq + 1)
-        return handed_on(self.conversation.bank_id, begun, self.history.seq, self.present)
+        with uncollected():
+            return handed_on(self.conversation.bank_id, begun, self.history.seq, self.present)
 
     def stretch(self, first: int | None, last: int | None) -> tuple[int, int]:
         """A range of turns that there are, from what was asked for."""
@@ -85,7 +88,7 @@ def life_of(conversation_id: UUID) -> Life:
     turns = Turn.objects.filter(conversation=conversation_id)
     counted = turns.aggregate(all=Count("pk"), present=Count("pk", filter=Q(replaced_at=None)))
     key = (history.seq, counted["all"], counted["present"])
-    with history.lock:  # the figures of a page come at once: one reads, the others wait for it
+    with history.lock, uncollected():  # the figures of a page come at once: one reads, the others wait for it
         known, kept = history.lives.get(conversation_id, (None, None))
         life: Life = kept if known == key else _read(found, history, turns)
         history.keep_life(conversation_id, key, life)
@@ -155,24 +158,21 @@ def _turn(row: ImportanceRow) -> int:
     return row.turn
 
 
-# One JSON of all: to convert twenty thousand rows one by one, column by column, would take most of the time.
 _MEMORIES = (
-    "SELECT json_agg(json_build_array(id, (extract(epoch FROM at) * 1000000)::bigint, kind, role, importance, adapter, "
-    "state, archive_reason, pinned, tokens))::text FROM memory_memory WHERE conversation_id = %s AND state <> %s"
+    "SELECT id, (extract(epoch FROM at) * 1000000)::bigint, kind, role, importance, adapter, state, archive_reason, "
+    "pinned, tokens FROM memory_memory WHERE conversation_id = %s AND state <> %s"
 )
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def _memories(life: Life) -> list[ImportanceRow]:
     with connection.cursor() as cursor:
         cursor.execute(_MEMORIES, [life.conversation.pk, State.FORGOTTEN])
-        found = json.loads(cursor.fetchone()[0] or "[]")
+        found = cursor.fetchall()
     written, first_scores, out = life.written, life.history.first_scores, []
-    for name, at, kind, role, importance, adapter, state, reason, pinned, tokens in found:
-        memory = UUID(name)
+    for memory, at, kind, role, importance, adapter, state, reason, pinned, tokens in found:
         out.append(
             ImportanceRow(
-                written.get(memory, 0), _EPOCH + timedelta(microseconds=at), memory, kind, role, importance,
+                written.get(memory, 0), moment(at), memory, kind, role, importance,
                 first_scores.get(memory, importance), adapter, state, reason, pinned, tokens, None, None,
             )
         )  # fmt: skip

@@ -38,6 +38,11 @@ class Kind(StrEnum):
     RESCORED = "rescored"  # data: importance, adapter
 
 
+# To look a member of an enumeration up takes longer than all else that most events need.
+_CONFIGURED, _WRITTEN, _EVICTED, _RECALLED = Kind.CONFIGURED, Kind.WRITTEN, Kind.EVICTED, Kind.RECALLED
+_HELD, _ARCHIVED = State.HELD, State.ARCHIVED
+
+
 @dataclass(frozen=True)
 class BankEvent:
     """One line of a ledger. `seq` counts from 1 within its bank, without gaps."""
@@ -118,17 +123,17 @@ def apply(state: BankState, event: BankEvent) -> BankState:
     if event.seq != state.seq + 1:
         raise BankError(f"The ledger has a gap: event {event.seq} follows {state.seq}.")
     state.seq = event.seq
-    if event.kind is Kind.CONFIGURED:
+    if event.kind is _CONFIGURED:
         state.budget = Budget(event.data["memories"], event.data["tokens"])
         state.policy = event.data["policy"]
         state.evict_at = event.data.get("evict_at", 1.0)
         state.unit = event.data.get("unit", DAY)
         state.kind = event.data.get("kind", "")
-    elif event.kind is Kind.RECALLED:
+    elif event.kind is _RECALLED:
         _recalled(state, event)
     elif event.memory is not None:
         before = state.marks.get(event.memory)
-        after = _written(state, event) if event.kind is Kind.WRITTEN else _changed(before, event)
+        after = _written(state, event) if event.kind is _WRITTEN else _changed(before, event)
         _count(state, before, -1)
         _count(state, after, +1)
         _measure(state, before, after)
@@ -152,7 +157,7 @@ def replay(events: Iterable[BankEvent]) -> BankState:
 
 
 def _count(state: BankState, mark: Mark | None, sign: int) -> None:
-    if mark is not None and mark.state is State.HELD:
+    if mark is not None and mark.state is _HELD:
         state.held += sign
         state.held_tokens += sign * mark.tokens
         if mark.pinned:
@@ -178,7 +183,7 @@ def _release(state: BankState, parts: Iterable[UUID], merged: UUID) -> None:
 def _written(state: BankState, event: BankEvent) -> Mark:
     data = event.data
     mark = Mark(
-        State.HELD, data["tokens"], data["importance"], data["adapter"], data.get("written", event.seq),
+        _HELD, data["tokens"], data["importance"], data["adapter"], data.get("written", event.seq),
         written_at=event.at, role=data.get("role", ""), features=tuple(data.get("features", ())),
     )  # fmt: skip
     if "parts" not in data:
@@ -199,12 +204,12 @@ def _changed(mark: Mark | None, event: BankEvent) -> Mark:
     if mark is None:
         raise BankError(f"Event {event.seq} ({event.kind}) is about a memory that was never written.")
     data = event.data
+    if event.kind is _EVICTED:
+        into = UUID(data["into"]) if "into" in data else mark.into
+        return mark._replace(state=_ARCHIVED, reason=data["reason"], pinned=False, into=into)
     match event.kind:
         case Kind.TOLD:
             return mark._replace(sources=mark.sources + 1)
-        case Kind.EVICTED:
-            into = UUID(data["into"]) if "into" in data else mark.into
-            return mark._replace(state=State.ARCHIVED, reason=data["reason"], pinned=False, into=into)
         case Kind.RESTORED:
             return mark._replace(state=State.HELD, reason="")
         case Kind.PINNED | Kind.UNPINNED:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
+from unicodedata import east_asian_width
 
 Figure = dict[str, Any]
 EXCERPT = 80  # characters of a memory that a mark shows when it is pointed at
@@ -67,20 +68,24 @@ def figure(data: Sequence[Mapping[str, Any]], **layout: Any) -> Figure:
         "tickfont": {"color": colour(Role.MUTED), "size": 11}, "automargin": True,
         "title": {"font": {"color": colour(Role.MUTED), "size": 12}},
     }  # fmt: skip
+    upright = {**axis, "ticklabeloverflow": "allow"}  # to look for labels that stick out, each is measured once more
     frame: dict[str, Any] = {
         "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)", "showlegend": len(data) > 1,
         "font": {"color": colour(Role.INK), "size": 12},
-        "margin": {"l": 48, "r": 12, "t": 8, "b": 40}, "dragmode": "zoom", "hovermode": "closest",
+        # room for what most axes say: where labels need more, all is drawn a second time
+        "margin": {"l": 60, "r": 28, "t": 8, "b": 44}, "dragmode": "zoom", "hovermode": "closest",
         "hoverlabel": {
             "bgcolor": colour(Role.SURFACE), "bordercolor": colour(Role.GRID), "font": {"color": colour(Role.INK)},
             "align": "left",
         },
         "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": 11}},
-        "xaxis": dict(axis), "yaxis": dict(axis),
+        "xaxis": dict(axis), "yaxis": upright,
     }  # fmt: skip
     for name, value in layout.items():
-        if name.startswith(("xaxis", "yaxis")):
+        if name.startswith("xaxis"):
             frame[name] = _axis(axis, value)
+        elif name.startswith("yaxis"):
+            frame[name] = _axis(upright, value)
         else:
             frame[name] = value
     return {"data": [dict(trace) for trace in data], "layout": frame}
@@ -103,6 +108,12 @@ def _step(turns: int) -> int:
     rough = max(1.0, turns / 8)
     power = 10 ** math.floor(math.log10(rough))
     return int(max(1, next(n * power for n in (1, 2, 5, 10) if n * power >= rough)))
+
+
+def room(labels: Sequence[str], size: int) -> int:
+    """Pixels that labels of letters so large take beside an axis, and rather some too many."""
+    letters = (sum(2 if east_asian_width(one) in "WF" else 1 for one in label) for label in labels)
+    return 16 + math.ceil(0.6 * size * max(letters, default=0))
 
 
 def plain(text: str, most: int = EXCERPT) -> str:

@@ -7,10 +7,11 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from memory.charts.parts import Figure, Role, colour, figure, plain, scale, time_axis
+from memory.charts.parts import Figure, Role, colour, figure, plain, room, scale, time_axis
 from memory.life_recalls import BELOW, NEAR, RECALLED, Heat, HeatCell
 
 LABEL = 34  # characters of a memory beside its row
+LETTERS = 10  # their size
 _SCALES = {
     BELOW: scale(Role.BELOW_LOW, Role.BELOW_HIGH),
     NEAR: scale(Role.NEAR_LOW, Role.NEAR_HIGH),
@@ -29,15 +30,16 @@ def weights_figure(heat: Heat, *, address: Callable[[UUID], str] = lambda recall
         if cells:
             data.append(_map(heat, cells, names[what], _SCALES[what], top, addresses))
     labels = [plain(row.text, LABEL) for row in heat.rows]
-    return figure(
+    drawn = figure(
         [*data, *(_legend(what, names[what]) for what in (RECALLED, NEAR, BELOW) if len(data) > 1)],
         height=max(260, 90 + 13 * len(heat.rows)), xaxis=time_axis(heat.first, heat.last, _("Turn")),
         yaxis={
             "tickmode": "array", "tickvals": list(range(len(labels))), "ticktext": labels, "fixedrange": True,
-            "range": [len(labels) - 0.5, -0.5], "tickfont": {"size": 10, "color": colour(Role.MUTED)},
-            "ticklabeloverflow": "allow",  # to look for labels that stick out, the browser measures each once more
+            "range": [len(labels) - 0.5, -0.5], "tickfont": {"size": LETTERS, "color": colour(Role.MUTED)},
         },
     )  # fmt: skip
+    drawn["layout"]["margin"]["l"] = room(labels, LETTERS)
+    return drawn
 
 
 def _map(

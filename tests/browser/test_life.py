@@ -152,18 +152,34 @@ def test_a_mark_leads_to_its_memory_and_a_row_to_its_recall(page: Page, person: 
     expect(page).to_have_url(re.compile(r"/memories/[0-9a-f-]{36}/"))
 
 
+# When each card had its figure, in seconds since the page was asked for; and which of them the first screen shows.
+NOTE = """() => {
+  window.shownAt = {};
+  new MutationObserver(() => {
+    for (const card of document.querySelectorAll("[data-figure][data-shown]")) {
+      window.shownAt[card.dataset.name] ??= performance.now() / 1000;
+    }
+  }).observe(document, { subtree: true, childList: true, attributeFilter: ["data-shown"] });
+}"""
+SEEN = """() => [...document.querySelectorAll("[data-figure]")]
+  .filter((card) => card.getBoundingClientRect().top < window.innerHeight).map((card) => card.dataset.name)"""
+
+
 def test_ten_thousand_turns_open_fast_and_a_range_is_exact(opens: Opens, long_life: tuple[Person, str]) -> None:
     person, conversation = long_life
     page = opens(person).new_page()
     sizes: list[int] = []
     page.on("response", lambda answer: sizes.append(len(answer.body())) if "/life/" in answer.url else None)
+    page.add_init_script(f"({NOTE})()")
     page.goto("/memories/")  # the browser has the site's own files
     for note in ("first", "again"):
         began = time.monotonic()
         page.goto(f"/memories/conversations/{conversation}/life/")
         for name in FIGURES:
             expect(page.locator(f"#figure-{name}[data-shown]")).to_have_count(1)
-        print(f"\n10,000 turns, {note}: {time.monotonic() - began:.2f} s, {sum(sizes):,} bytes")
+        took, shown_at = time.monotonic() - began, page.evaluate("() => window.shownAt")
+        first = max(shown_at[name] for name in page.evaluate(SEEN))
+        print(f"\n10,000 turns, {note}: {first:.2f} s the first screen, {took:.2f} s all, {sum(sizes):,} bytes")
         assert sum(sizes) < 1_000_000
         sizes.clear()
     shown(page)
@@ -227,6 +243,24 @@ def test_controls_work_by_keyboard_and_rows_can_be_taken_along(page: Page, perso
     assert Path(taken.value.path()).read_bytes().startswith(b"\x89PNG")
     assert taken.value.suggested_filename == "importance.png"
     assert cells(page, "importance", "Turn")[0] == "1"
+
+
+def test_what_is_seen_is_asked_for_first(page: Page, person: Person) -> None:
+    conversation = short_life(person)
+    asked: list[str] = []
+    page.on("request", lambda one: asked.append(one.url.split("/life/")[1].split("/")[0])
+            if f"/api/conversations/{conversation}/life/" in one.url else None)  # fmt: skip
+    page.goto(f"/memories/conversations/{conversation}/life/")
+    shown(page)
+    assert asked[0] == "importance"
+    assert sorted(asked) == sorted(FIGURES)
+    page.locator("#figure-moment").scroll_into_view_if_needed()
+    asked.clear()
+    person.visitor.say(conversation, "My bicycle has a green bell.")
+    expect(page.locator("#figure-moment figcaption")).to_contain_text("After turn 5")
+    expect(page.locator("#followed")).to_contain_text("Turn 5 is in the figures now")
+    assert asked[0] == "moment"
+    assert sorted(asked) == sorted(FIGURES)
 
 
 def test_an_open_page_follows_the_chat_and_equals_one_that_is_opened_then(page: Page, person: Person) -> None:

@@ -13,7 +13,7 @@ from rest_framework import serializers
 
 from agora_web.pages import life_words as words
 from agora_web.pages.door_figure import DoorFigure, memory_address, recall_address
-from memory import life, life_moments, life_recalls
+from memory import life, life_calibration, life_moments, life_recalls
 from memory.api.figures import Drawn, FigureQuery
 from memory.charts import importance, moments, recalls, spans
 from memory.figure_rows import Column
@@ -126,13 +126,13 @@ def _importance_told(rows: Sequence[life.ImportanceRow], first: int, last: int) 
 
 
 class Calibration(LifeFigure):
-    row, name = life.CalibrationRow, "calibration"
+    row, name = life_calibration.CalibrationRow, "calibration"
 
     def finished(self, rows: Sequence[Any]) -> Sequence[Any]:
         return rows
 
     def between(self, found: life.Life, first: int, last: int, asked: dict[str, Any]) -> Drawn:
-        rows = life.calibration_rows(importance_of(found, first, last, asked, only_judged=True))
+        rows = life_calibration.calibration_rows(importance_of(found, first, last, asked, only_judged=True))
         columns = [
             Column("low", _("From"), "number"), Column("high", _("to"), "number"),
             Column("memories", _("Memories"), "number"), Column("importance", _("Mean importance"), "number"),

@@ -11,7 +11,8 @@ from django.utils.translation import gettext as _
 
 from memory.charts.parts import HUES, SYMBOLS, Figure, Role, colour, faded, figure, plain, time_axis
 from memory.history import AdapterChange
-from memory.life import CalibrationRow, ImportanceRow, by_turn
+from memory.life import ImportanceRow, by_turn
+from memory.life_calibration import CalibrationRow
 
 MOST_POINTS = 1_500  # beyond, a bin a few turns: mean, lowest, highest
 MOST_BINS = 250

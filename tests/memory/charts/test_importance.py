@@ -11,7 +11,8 @@ import pytest
 from memory.charts import importance
 from memory.charts.importance import calibration_figure, group_of, importance_figure, is_exact
 from memory.history import AdapterChange
-from memory.life import CalibrationRow, ImportanceRow, calibration_rows
+from memory.life import ImportanceRow
+from memory.life_calibration import CalibrationRow, calibration_rows
 from tests.memory.charts.test_parts import checked
 
 AT = datetime(2026, 3, 1, 9, tzinfo=UTC)

@@ -259,7 +259,8 @@ def test_what_is_seen_is_asked_for_first(page: Page, person: Person) -> None:
     person.visitor.say(conversation, "My bicycle has a green bell.")
     expect(page.locator("#figure-moment figcaption")).to_contain_text("After turn 5")
     expect(page.locator("#followed")).to_contain_text("Turn 5 is in the figures now")
-    assert asked[0] == "moment"
+    assert "moment" in asked[:2], "the last figure, and perhaps the one above it, is what is seen"
+    assert asked[-1] == "importance"
     assert sorted(asked) == sorted(FIGURES)
 
 

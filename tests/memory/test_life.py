@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from agora_web.accounts.models import User
 from memory import life, life_moments
+from memory.history import histories
 from memory.life import Life, life_of
 from memory.life_recalls import BELOW, RECALLED, WeightRows, heat_of, traces_of
 from memory.models import Conversation, Event, Memory, Recall
@@ -212,6 +213,30 @@ def test_the_map_has_what_was_recalled_with_its_misses(found: Life) -> None:
     assert mass == sorted(mass, reverse=True)
     assert heat_of(found, 1, 6, adapter="another").rows == []
     assert heat_of(found, 1, 6, adapter=every[0].adapter) == heat
+
+
+def everything(conversation: Conversation) -> tuple[object, ...]:
+    found = life_of(conversation.pk)
+    rows = (read(found, 1, found.turns) for read in (life.span_rows, life.budget_rows, heat_of))
+    return (life.importance_rows(found, 1, found.turns, labels={}), *rows)
+
+
+def test_what_is_kept_of_a_life_is_what_a_fresh_reader_finds_after_more_happened(
+    ana: User, conversation: Conversation
+) -> None:
+    with acting_as(ana.pk):
+        before = everything(conversation)
+        assert life_of(conversation.pk) is life_of(conversation.pk)
+    take_turn(ana, conversation, "The ferry leaves at seven now.")
+    with acting_as(ana.pk):
+        held = list(Memory.objects.filter(conversation=conversation, state="held"))
+        memories.pin(held[0].pk, now=timezone.now())
+        memories.forget(held[1].pk, now=timezone.now())
+        kept = everything(conversation)
+        histories.clear()
+        fresh = everything(conversation)
+    assert kept == fresh
+    assert all(one != former for one, former in zip(kept, before, strict=True))
 
 
 def test_many_turns_are_summed_up_to_the_same_numbers(ana: User) -> None:

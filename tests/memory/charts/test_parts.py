@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from plotly.graph_objects import Figure
 
-from memory.charts.parts import EXCERPT, Role, colour, figure, plain, scale, time_axis
+from memory.charts.parts import EXCERPT, Role, colour, figure, plain, room, scale, time_axis
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
 TOKENS = (ROOT / "static/site/figures.css").read_text()
@@ -55,6 +55,12 @@ def test_the_time_axis_has_about_eight_whole_steps(turns: int, step: int) -> Non
     axis = time_axis(1, turns, "Turn")
     assert axis["dtick"] == step
     assert axis["range"] == [0.5, turns + 0.5]
+
+
+def test_labels_get_the_room_of_the_longest_and_wide_letters_count_twice() -> None:
+    assert room([], 10) == 16
+    assert room(["ab", "abcd"], 10) == 16 + 24
+    assert room(["abcd", "\u6e2f\u53e3\u6e2f"], 10) == 16 + 36
 
 
 def test_words_of_people_are_no_markup_and_stay_short() -> None:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from memory.charts.parts import HUES, SYMBOLS, Figure, Role, colour, faded, figure, plain, time_axis
+from memory.charts.parts import HUES, SYMBOLS, Figure, Role, bars, colour, faded, figure, plain, time_axis
 from memory.history import AdapterChange
 from memory.life import CalibrationRow, ImportanceRow, by_turn
 
@@ -59,6 +59,7 @@ def _points(rows: Sequence[ImportanceRow], number: int, name: str, address: Addr
         "type": "scatter", "mode": "markers", "name": name, "x": [row.turn for row in rows],
         "y": [round(row.importance, 4) for row in rows], "customdata": [address(row.memory) for row in rows],
         "text": [_told(row) for row in rows], "hovertemplate": "%{text}<extra></extra>",
+        "error_y": bars(rows, lambda row: row.importance, HUES[number % len(HUES)]),
         "marker": {
             "color": colour(HUES[number % len(HUES)]), "symbol": SYMBOLS[number % len(SYMBOLS)], "size": 8,
             "opacity": [0.9 if row.state == "held" else 0.45 for row in rows],
@@ -71,6 +72,8 @@ def _told(row: ImportanceRow) -> str:
     told = [f"<b>{row.importance:.3f}</b> · {plain(row.text)}", f"{_('Turn')} {row.turn} · {row.at:%Y-%m-%d %H:%M}"]
     if row.first != row.importance:
         told.append(_("%(score).3f when it was written") % {"score": row.first})
+    if row.low is not None and row.high is not None:
+        told.append(_("one deviation: %(low).2f to %(high).2f") % {"low": row.low, "high": row.high})
     if row.label is not None:
         told.append(_("judged %(value).2f") % {"value": row.label})
     return "<br>".join(told)

@@ -8,7 +8,7 @@ anew, when the theme changes.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -103,6 +103,16 @@ def _step(turns: int) -> int:
     rough = max(1.0, turns / 8)
     power = 10 ** math.floor(math.log10(rough))
     return int(max(1, next(n * power for n in (1, 2, 5, 10) if n * power >= rough)))
+
+
+def bars(rows: Sequence[Any], score: Callable[[Any], float], role: Role) -> dict[str, Any]:
+    """Error bars from each row's `low` to its `high` around its score; none for a row without."""
+    known = [(score(row), row.low, row.high) if row.low is not None else (0.0, 0.0, 0.0) for row in rows]
+    return {
+        "type": "data", "symmetric": False, "visible": True, "color": faded(role, 40), "thickness": 1, "width": 0,
+        "array": [round(high - middle, 4) for middle, _low, high in known],
+        "arrayminus": [round(middle - low, 4) for middle, low, _high in known],
+    }  # fmt: skip
 
 
 def plain(text: str, most: int = EXCERPT) -> str:

@@ -29,7 +29,7 @@ def drift_figure(rows: Sequence[DriftRow], *, names: Names = str, verdicts: Name
                     "x": [row.index for _at, row in found], "y": [at for at, _row in found],
                     "text": [names(row.feature) for _at, row in found], "textposition": "none",
                     "hovertemplate": "%{text}: %{x:.3f}<extra></extra>",
-                    "marker": {"color": colour(role), "pattern": {"shape": pattern, "fgcolor": colour(Role.SURFACE)}},
+                    "marker": _marker(role, pattern),
                 }
             )  # fmt: skip
     most = max((row.index for row in rows), default=0.0)
@@ -43,6 +43,12 @@ def drift_figure(rows: Sequence[DriftRow], *, names: Names = str, verdicts: Name
             "range": [len(rows) - 0.5, -0.5], "fixedrange": True,
         },
     )  # fmt: skip
+
+
+def _marker(role: Role, pattern: str) -> Figure:
+    return {
+        "color": colour(role), "pattern": {"shape": pattern, "fillmode": "overlay", "fgcolor": colour(Role.SURFACE)},
+    }  # fmt: skip
 
 
 def _threshold(at: float) -> Figure:
@@ -62,7 +68,7 @@ def bins_figure(rows: Sequence[BinRow], *, spans: Callable[[BinRow], str]) -> Fi
             "type": "bar", "name": name, "x": x, "y": [100 * share for share, _n in found],
             "text": [n for _share, n in found], "textposition": "none",
             "hovertemplate": _("%{x}: %{y:.1f} %, %{text} memories") + "<extra>" + name + "</extra>",
-            "marker": {"color": colour(role), "pattern": {"shape": pattern, "fgcolor": colour(Role.SURFACE)}},
+            "marker": _marker(role, pattern),
         }
         for name, role, pattern, found in shares
     ]  # fmt: skip

@@ -67,8 +67,8 @@ class Moved(DriftFigure):
 
     def of(self, found: Drift, rows: Sequence[DriftRow], asked: dict[str, Any]) -> Drawn:
         columns = [
-            Column("feature", _("Feature"), names=words.feature), Column("index", _("Stability index"), "number"),
-            Column("chance", _("Chance alone"), "number"), Column("verdict", _("Verdict"), names=verdict),
+            Column("feature", _("Feature"), names=words.feature), Column("verdict", _("Verdict"), names=verdict),
+            Column("index", _("Stability index"), "number"), Column("chance", _("Chance alone"), "number"),
             Column("above_then", _("Share that has it, then"), "number"), Column("above_now", _("now"), "number"),
             Column("than", _("It begins at"), "number"),
         ]  # fmt: skip

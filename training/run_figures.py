@@ -66,7 +66,7 @@ class LeftOut(RunFigure):
         return _("Try")
 
     def of_value(self) -> str:
-        return _("Share in the right order")
+        return _("In the right order")
 
 
 def _named(kind: str) -> str:

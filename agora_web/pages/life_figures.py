@@ -100,7 +100,9 @@ class Importance(LifeFigure):
         ]  # fmt: skip
         empty = _nothing_yet(found) or ("" if rows else _("No memory of these turns fits the filters."))
         note = _("So many memories are shown as bands: mean, lowest and highest of a few turns. Zoom in to see each.")
-        if exact:
+        if exact and len(rows) > importance.MOST_BARS:
+            note = _("So many intervals are left to the table and to the marks. Zoom in to see them as bars.")
+        elif exact:
             note = sureness.note(rows, self.judge)
         return Drawn(drawn, _importance_told(rows, first, last), columns, rows, empty, note)
 

@@ -14,6 +14,7 @@ from memory.history import AdapterChange
 from memory.life import CalibrationRow, ImportanceRow, by_turn
 
 MOST_POINTS = 1_500  # beyond, a bin a few turns: mean, lowest, highest
+MOST_BARS = 400  # beyond, intervals would cover one another and the points: the table has them
 MOST_BINS = 250
 GROUPS = ("user", "assistant", "tool", "other", "summary", "merged")  # each has a hue and a symbol of its own
 
@@ -42,7 +43,7 @@ def importance_figure(
     for name in sorted(groups, key=lambda name: (GROUPS.index(name) if name in GROUPS else len(GROUPS), name)):
         number = GROUPS.index(name) if name in GROUPS else len(GROUPS)
         if is_exact(rows):
-            data.append(_points(groups[name], number, names(name), address))
+            data.append(_points(groups[name], number, names(name), address, barred=len(rows) <= MOST_BARS))
         else:
             data += _band(groups[name], number, names(name), first, last)
     if is_exact(rows) and (judged := [row for row in rows if row.label is not None]):
@@ -54,17 +55,18 @@ def importance_figure(
     )  # fmt: skip
 
 
-def _points(rows: Sequence[ImportanceRow], number: int, name: str, address: Address) -> Figure:
+def _points(rows: Sequence[ImportanceRow], number: int, name: str, address: Address, *, barred: bool) -> Figure:
+    error = {"error_y": bars(rows, lambda row: row.importance, HUES[number % len(HUES)])} if barred else {}
     return {
         "type": "scatter", "mode": "markers", "name": name, "x": [row.turn for row in rows],
         "y": [round(row.importance, 4) for row in rows], "customdata": [address(row.memory) for row in rows],
         "text": [_told(row) for row in rows], "hovertemplate": "%{text}<extra></extra>",
-        "error_y": bars(rows, lambda row: row.importance, HUES[number % len(HUES)]),
         "marker": {
             "color": colour(HUES[number % len(HUES)]), "symbol": SYMBOLS[number % len(SYMBOLS)], "size": 8,
             "opacity": [0.9 if row.state == "held" else 0.45 for row in rows],
             "line": {"width": [2 if row.pinned else 0 for row in rows], "color": colour(Role.OUTLINE)},
         },
+        **error,
     }  # fmt: skip
 
 

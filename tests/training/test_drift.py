@@ -143,7 +143,7 @@ def test_both_figures_are_drawn_with_their_rows_and_say_in_words_what_moved(
     names = [row[0] for row in moved["table"]["rows"]]
     assert len(names) == len(features.NAMES)
     bars = {text: x for one in moved["figure"]["data"] for text, x in zip(one["text"], one["x"], strict=True)}
-    assert bars == {row[0]: row[1] for row in moved["table"]["rows"]}
+    assert bars == {row[0]: row[2] for row in moved["table"]["rows"]}
     one = client.get("/api/training/adapters/distribution/", {"feature": "question"}).json()
     checked(one["figure"])
     assert [(bar["name"], bar["x"], bar["y"]) for bar in one["figure"]["data"]] == [

@@ -18,12 +18,12 @@ import numpy as np
 from memory.adapters import adapter_of, learned_for
 from memory.engine import features
 from memory.engine.adapting import own_head
-from memory.engine.importance import ImportanceHead, kind_of
+from memory.engine.importance import ImportanceHead
 from memory.engine.posterior import Posterior, informed
 from memory.engine.statistics import RoleStatistics
 from memory.engine.types import Floats, Role, State
-from memory.hot_banks import hot_banks
 from memory.models import AdapterVersion, Bank, Memory
+from memory.usual import usual_in
 from training.learner.self_taught import FREE
 from training.models import About, Label, Source
 from training.services.judgements import judged_by_people
@@ -67,8 +67,8 @@ class Judge:
 
 def judge_of(bank: Bank) -> Judge:
     """What judges this bank now, read as somebody who may read it."""
-    adapter, state = adapter_of(bank), hot_banks.open(bank).state
-    usual = _Usual(adapter.importance, kind_of(state.statistics, state.kind), state.statistics)
+    adapter, (statistics, kind) = adapter_of(bank), usual_in(bank)
+    usual = _Usual(adapter.importance, kind, statistics)
     prior = adapter.importance.priors[usual.kind]
     belief = own_head(prior.weights, prior.bias)
     if adapter.version not in learned_for(bank.pk):

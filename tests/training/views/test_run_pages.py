@@ -74,6 +74,11 @@ def run_of(**fields: Any) -> TrainingRun:
         return TrainingRun.objects.create(champion_id="shipped-2", created_at=NOW, **fields)
 
 
+def grow(run: TrainingRun, **fields: Any) -> None:
+    with acting_as(chief().pk):
+        assert TrainingRun.objects.filter(pk=run.pk).update(**fields)
+
+
 def job_for(run: TrainingRun, **fields: Any) -> None:
     with acting_as(chief().pk):
         Job.objects.create(kind=JOB, key=str(run.pk), **fields)
@@ -190,7 +195,7 @@ def test_what_is_no_run_is_not_found() -> None:
 
 
 def test_the_curves_are_figures_that_grow_with_the_run_and_end_as_a_fresh_page_has_them() -> None:
-    run = TrainingRun.objects.create(state=RunState.RUNNING, stage="train")
+    run = run_of(state=RunState.RUNNING, stage="train")
     client = client_of("operator")
     page = client.get(f"/training/runs/{run.pk}/").content.decode()
     address = f"/api/training/runs/{run.pk}/loss/"
@@ -199,7 +204,7 @@ def test_the_curves_are_figures_that_grow_with_the_run_and_end_as_a_fresh_page_h
     drawn = client.get(address).json()
     assert (drawn["figure"], drawn["empty"]) == (None, "It has not learned yet: the curve grows as it does.")
     for values in ([0.7], [0.7, 0.5, 0.4]):
-        TrainingRun.objects.filter(pk=run.pk).update(curves={"loss.two_people": values, "left_out.two_people": [0.6]})
+        grow(run, curves={"loss.two_people": values, "left_out.two_people": [0.6]})
         drawn = client.get(address).json()
         checked(drawn["figure"])
         assert drawn["figure"]["data"][0]["y"] == values
@@ -210,7 +215,7 @@ def test_the_curves_are_figures_that_grow_with_the_run_and_end_as_a_fresh_page_h
     rows = b"".join(client.get(address, {"format": "csv"})).decode()
     assert list(read_csv(CurveRow, StringIO(rows))) == curve_rows({"loss.two_people": [0.7, 0.5, 0.4]}, "loss")
     assert client.get(f"/api/training/runs/{run.pk}/left_out/").json()["table"]["total"] == 1
-    TrainingRun.objects.filter(pk=run.pk).update(state=RunState.FAILED, curves={})
+    grow(run, state=RunState.FAILED, curves={})
     assert client.get(address).json()["empty"] == "It ended before it had anything to show here."
     assert client_of().get(address).status_code == 403
     assert client.get(f"/api/training/runs/{uuid4()}/loss/").status_code == 404

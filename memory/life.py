@@ -112,7 +112,8 @@ def _read(found: Conversation, history: BankHistory, turns: QuerySet[Turn]) -> L
 
 @dataclass(frozen=True, slots=True)
 class ImportanceRow:
-    """A memory at the turn that wrote it. No uncertainty is stored with a score, so none is told."""
+    """A memory at the turn that wrote it. No uncertainty is stored with a score: what judges the bank when the row is
+    read says how sure it is of it, where the score is its own."""
 
     turn: int
     at: datetime
@@ -128,6 +129,9 @@ class ImportanceRow:
     tokens: int
     label: float | None  # what judgements of it say together, 0 to 1
     label_weight: float | None  # full judgements that counts for
+    low: float | None = None  # the score with its logit one standard deviation lower
+    high: float | None = None  # and one higher
+    unsure: str = ""  # a code: why there are no such two
     speaker: str = ""
     text: str = ""
 

@@ -54,6 +54,9 @@ class ScoreRow:
     adapter: str
     what: str  # "written" or "rescored"
     turn: UUID | None  # that wrote it
+    low: float | None = None  # with its logit one standard deviation lower, by what judges the bank when this is read
+    high: float | None = None
+    unsure: str = ""  # a code: why there are no such two
 
 
 def score_rows(story: Story) -> list[ScoreRow]:

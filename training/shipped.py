@@ -1,6 +1,9 @@
 """`make adapter`: train the adapter that AGORA ships, on data whose licence allows it, the same each time.
 
-    python -m training.shipped --data ../shared/data [--without tau] [--out FOLDER]
+    python -m training.shipped --data ../shared/data [--without tau] [--out FOLDER] [--describe]
+
+With `--describe` nothing is trained: the weights stay as they are, and the manifest is told how the features lay of
+what each head had learned from (docs/decisions/0020). A training tells it too.
 
 The recall head learns from LongMemEval's training questions, told once as chats with an assistant and once as if two
 people had them, and so does the importance head of chats with an assistant; that of two people stays as it was set by
@@ -20,15 +23,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from memory.engine.adapter import Adapter, Floor
-from memory.engine.adapter_file import MANIFEST, SHIPPED, WEIGHTS, save_adapter
+from memory.engine.adapter_file import MANIFEST, SHIPPED, WEIGHTS, load_adapter, save_adapter
 from memory.engine.encoder import Encoder, SentenceEncoder
 from memory.engine.importance import ImportanceHead
 from memory.engine.prior import prior
 from memory.engine.vector_adapter import VectorAdapter
 from training.learner.banks import FilledBank, fill, pieces_of
+from training.learner.distributions import described
 from training.learner.floor_training import fitted_floor, foreign_cues
 from training.learner.formats import read_streams
 from training.learner.haystacks import as_two_people, laid_together
@@ -154,6 +159,18 @@ def _calibrated(
     return fitted_temperature(unseen, head), fitted_floor(unseen, foreign, head, start.floor)
 
 
+def distributions_of(sources: Sources, encoder: Encoder, adapter: Adapter) -> dict[str, Any]:
+    """By kind of conversation whose head was learned: how the features of what it learned from are distributed."""
+    start = prior()
+    streams = {"user_assistant": sources.haystacks, TOOLS: [one for told in sources.tools.values() for one in told]}
+    out: dict[str, Any] = {}
+    for kind, told in streams.items():
+        now, before = adapter.importance.priors[kind].weights, start.importance.priors[kind].weights
+        if told and not np.array_equal(now, before):
+            out[kind] = described(np.concatenate([importance_examples(_told(one, encoder, start)).raw for one in told]))
+    return {kind: found for kind, found in out.items() if found}
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Train and write the adapter; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m training.shipped", description=__doc__)
@@ -161,6 +178,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, help="folder of the adapter (that of the shipped one)")
     parser.add_argument("--without", nargs="*", default=[], choices=[*TRAINABLE, ""], metavar="SET")
     parser.add_argument("--rank", type=int, default=0, help="train a vector adapter of that rank too, into bench/out")
+    parser.add_argument("--describe", action="store_true", help="leave the weights; only say how features lay")
     parser.add_argument("--vectors", type=Path, default=HERE / "bench" / "out" / "vectors", help="cache of vectors")
     arguments = parser.parse_args(argv)
     without = sorted(set(filter(None, arguments.without)))
@@ -172,8 +190,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     version += f"-vectors-{arguments.rank}" if arguments.rank else ""
     out = arguments.out or (SHIPPED if version == VERSION else HERE / "bench" / "out" / version)
     sources = read_sources(arguments.data, without)
-    adapter = train(sources, DiskCachedEncoder(SentenceEncoder(), arguments.vectors), version, arguments.rank)
-    save_adapter(adapter, out, _about(sources, without))
+    encoder = DiskCachedEncoder(SentenceEncoder(), arguments.vectors)
+    adapter = load_adapter(out) if arguments.describe else train(sources, encoder, version, arguments.rank)
+    about = _about(sources, without) | {"distributions": distributions_of(sources, encoder, adapter)}
+    save_adapter(adapter, out, about)
     size = sum((out / name).stat().st_size for name in (WEIGHTS, MANIFEST))
     print(f"{version}: {size:,} bytes in {out}")
     return 0 if size <= MOST_BYTES else 1

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from training import adapter_figures, api, labelling_api
+from training import adapter_figures, api, drift_figures, labelling_api, run_figures
 from training.views import adapters, labelling, regret, runs, schedule
 
 urlpatterns = [
@@ -10,10 +10,14 @@ urlpatterns = [
     path("training/runs/<uuid:run_id>/", runs.run, name="training_run"),
     path("training/runs/<uuid:run_id>/cancel/", runs.cancel, name="training_cancel"),
     path("api/training/runs/<uuid:run_id>/", runs.RunState.as_view(), name="api_training_run"),
+    *(
+        path(f"api/training/runs/<uuid:run_id>/{figure.name}/", figure.as_view(), name=f"api_run_{figure.name}")
+        for figure in run_figures.FIGURES
+    ),
     path("training/adapters/", adapters.adapters, name="training_adapters"),
     *(
         path(f"api/training/adapters/{figure.name}/", figure.as_view(), name=f"api_adapters_{figure.name}")
-        for figure in adapter_figures.FIGURES
+        for figure in (*adapter_figures.FIGURES, *drift_figures.FIGURES)
     ),
     path("training/adapters/file/", adapters.adapter_file, name="training_adapter_file"),
     path("api/labels/memories/", api.WordsOnMemories.as_view(), name="api_words"),

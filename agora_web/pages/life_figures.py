@@ -12,12 +12,14 @@ from django.utils.translation import ngettext
 from rest_framework import serializers
 
 from agora_web.pages import life_words as words
+from agora_web.pages import sureness
 from agora_web.pages.door_figure import DoorFigure, memory_address, recall_address
 from memory import life, life_calibration, life_moments, life_recalls
 from memory.api.figures import Drawn, FigureQuery
 from memory.charts import importance, moments, recalls, spans
 from memory.figure_rows import Column
 from training.services.judgements import judged
+from training.services.uncertainty import Judge, judge_of
 
 SHOWS = ("held", "pinned", "archived", "came", "left", "all")
 
@@ -76,11 +78,15 @@ def _range(first: int, last: int) -> dict[str, int]:
 class Importance(LifeFigure):
     row, name = life.ImportanceRow, "importance"
 
+    judge: Judge
+
     def finished(self, rows: Sequence[Any]) -> Sequence[Any]:
-        return self.door.rows(life.with_words(rows, ("text", "speaker")))
+        known = sureness.with_intervals(life.with_words(rows, ("text", "speaker")), self.judge, lambda row: row.memory)
+        return self.door.rows(known)
 
     def between(self, found: life.Life, first: int, last: int, asked: dict[str, Any]) -> Drawn:
         rows = importance_of(found, first, last, asked)
+        self.judge = judge_of(found.conversation.bank)
         exact = importance.is_exact(rows)
         drawn = importance.importance_figure(
             self.finished(rows) if exact else rows, first, last, address=memory_address, names=words.group,
@@ -88,13 +94,16 @@ class Importance(LifeFigure):
         )  # fmt: skip
         columns = [
             Column("turn", _("Turn"), "number"), Column("text", _("Memory"), "words", _of_memory),
-            Column("importance", _("Importance"), "number"), Column("first", _("when written"), "number"),
-            Column("label", _("Judged"), "number"), Column("state", _("State"), names=words.state),
-            Column("adapter", _("Scored by")),
+            Column("importance", _("Importance"), "number"), *sureness.columns(),
+            Column("first", _("when written"), "number"), Column("label", _("Judged"), "number"),
+            Column("state", _("State"), names=words.state), Column("adapter", _("Scored by")),
         ]  # fmt: skip
         empty = _nothing_yet(found) or ("" if rows else _("No memory of these turns fits the filters."))
-        note = "" if exact else _("So many memories are shown as bands: mean, lowest and highest of a few turns. "
-                                  "Zoom in to see each.")  # fmt: skip
+        note = _("So many memories are shown as bands: mean, lowest and highest of a few turns. Zoom in to see each.")
+        if exact and len(rows) > importance.MOST_BARS:
+            note = _("So many intervals are left to the table and to the marks. Zoom in to see them as bars.")
+        elif exact:
+            note = sureness.note(rows, self.judge)
         return Drawn(drawn, _importance_told(rows, first, last), columns, rows, empty, note)
 
 

@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 from rest_framework import serializers
 
 from agora_web.pages import life_words as words
-from agora_web.pages import recall_words
+from agora_web.pages import recall_words, sureness
 from agora_web.pages.door_figure import DoorFigure, memory_address, recall_address
 from memory.api.figures import Drawn, FigureQuery
 from memory.charts.story import MOST_POINTS, parts_figure, scores_figure, stretches_figure
@@ -30,6 +30,7 @@ from memory.story import (
     stretches,
 )
 from training.services.judgements import judged
+from training.services.uncertainty import judge_of
 
 
 class MemoryQuery(FigureQuery):
@@ -55,15 +56,17 @@ class Scores(MemoryFigure):
     row, name = ScoreRow, "scores"
 
     def of(self, story: Story, asked: dict[str, Any]) -> Drawn:
-        rows = [row for row in score_rows(story) if not asked["adapter"] or row.adapter == asked["adapter"]]
+        scores = [row for row in score_rows(story) if not asked["adapter"] or row.adapter == asked["adapter"]]
+        judge = judge_of(story.bank)
+        rows = sureness.with_intervals(scores, judge, lambda row: story.memory.pk)
         label, _weight = judged(story.bank).get(story.memory.pk, (None, 0.0))
         drawn = scores_figure(rows, timezone.now(), timezone.get_current_timezone(), label=label)
         columns = [
-            Column("at", _("When"), "time"), Column("importance", _("Importance"), "number"),
+            Column("at", _("When"), "time"), Column("importance", _("Importance"), "number"), *sureness.columns(),
             Column("adapter", _("Scored by")), Column("what", _("Why"), names=recall_words.scored),
         ]  # fmt: skip
         empty = "" if rows else _("No score of this memory fits the filter.")
-        return Drawn(drawn, _scores_told(rows, label), columns, rows, empty)
+        return Drawn(drawn, _scores_told(rows, label), columns, rows, empty, sureness.note(rows, judge))
 
 
 def _scores_told(rows: Sequence[ScoreRow], label: float | None) -> str:

@@ -9,12 +9,13 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from memory.charts.parts import HUES, SYMBOLS, Figure, Role, colour, faded, figure, plain, time_axis
+from memory.charts.parts import HUES, SYMBOLS, Figure, Role, bars, colour, faded, figure, plain, time_axis
 from memory.history import AdapterChange
 from memory.life import ImportanceRow, by_turn
 from memory.life_calibration import CalibrationRow
 
 MOST_POINTS = 1_500  # beyond, a bin a few turns: mean, lowest, highest
+MOST_BARS = 400  # beyond, intervals would cover one another and the points: the table has them
 MOST_BINS = 250
 GROUPS = ("user", "assistant", "tool", "other", "summary", "merged")  # each has a hue and a symbol of its own
 
@@ -43,7 +44,7 @@ def importance_figure(
     for name in sorted(groups, key=lambda name: (GROUPS.index(name) if name in GROUPS else len(GROUPS), name)):
         number = GROUPS.index(name) if name in GROUPS else len(GROUPS)
         if is_exact(rows):
-            data.append(_points(groups[name], number, names(name), address))
+            data.append(_points(groups[name], number, names(name), address, barred=len(rows) <= MOST_BARS))
         else:
             data += _band(groups[name], number, names(name), first, last)
     if is_exact(rows) and (judged := [row for row in rows if row.label is not None]):
@@ -55,7 +56,8 @@ def importance_figure(
     )  # fmt: skip
 
 
-def _points(rows: Sequence[ImportanceRow], number: int, name: str, address: Address) -> Figure:
+def _points(rows: Sequence[ImportanceRow], number: int, name: str, address: Address, *, barred: bool) -> Figure:
+    error = {"error_y": bars(rows, lambda row: row.importance, HUES[number % len(HUES)])} if barred else {}
     return {
         "type": "scatter", "mode": "markers", "name": name, "x": [row.turn for row in rows],
         "y": [round(row.importance, 4) for row in rows], "customdata": [address(row.memory) for row in rows],
@@ -65,6 +67,7 @@ def _points(rows: Sequence[ImportanceRow], number: int, name: str, address: Addr
             "opacity": [0.9 if row.state == "held" else 0.45 for row in rows],
             "line": {"width": [2 if row.pinned else 0 for row in rows], "color": colour(Role.OUTLINE)},
         },
+        **error,
     }  # fmt: skip
 
 
@@ -72,6 +75,8 @@ def _told(row: ImportanceRow) -> str:
     told = [f"<b>{row.importance:.3f}</b> · {plain(row.text)}", f"{_('Turn')} {row.turn} · {row.at:%Y-%m-%d %H:%M}"]
     if row.first != row.importance:
         told.append(_("%(score).3f when it was written") % {"score": row.first})
+    if row.low is not None and row.high is not None:
+        told.append(_("one deviation: %(low).2f to %(high).2f") % {"low": row.low, "high": row.high})
     if row.label is not None:
         told.append(_("judged %(value).2f") % {"value": row.label})
     return "<br>".join(told)

@@ -8,7 +8,7 @@ anew, when the theme changes.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 from unicodedata import east_asian_width
@@ -114,6 +114,16 @@ def room(labels: Sequence[str], size: int) -> int:
     """Pixels that labels of letters so large take beside an axis, and rather some too many."""
     letters = (sum(2 if east_asian_width(one) in "WF" else 1 for one in label) for label in labels)
     return 16 + math.ceil(0.6 * size * max(letters, default=0))
+
+
+def bars(rows: Sequence[Any], score: Callable[[Any], float], role: Role) -> dict[str, Any]:
+    """Error bars from each row's `low` to its `high` around its score; none for a row without."""
+    known = [(score(row), row.low, row.high) if row.low is not None else (0.0, 0.0, 0.0) for row in rows]
+    return {
+        "type": "data", "symmetric": False, "visible": True, "color": faded(role, 40), "thickness": 1, "width": 0,
+        "array": [round(high - middle, 4) for middle, _low, high in known],
+        "arrayminus": [round(middle - low, 4) for middle, low, _high in known],
+    }  # fmt: skip
 
 
 def plain(text: str, most: int = EXCERPT) -> str:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from memory.charts.parts import HUES, SYMBOLS, Figure, Role, colour, figure
+from memory.charts.parts import HUES, SYMBOLS, Figure, Role, bars, colour, figure
 from memory.charts.spans import HELD, hue_of
 from memory.charts.why import WHAT
 from memory.story import PartRow, ScoreRow, Stretch
@@ -37,6 +37,7 @@ def scores_figure(rows: Sequence[ScoreRow], now: datetime, zone: tzinfo, *, labe
                 "x": [x for row, end in own for x in (local(row.at, zone), local(end, zone), None)],
                 "y": [y for row, _end in own for y in (row.importance, row.importance, None)],
                 "line": {"color": colour(HUES[number % len(HUES)]), "width": 2.5},
+                "error_y": _at_the_beginning(bars([row for row, _end in own], _importance, HUES[number % len(HUES)])),
                 "marker": {"symbol": SYMBOLS[number % len(SYMBOLS)], "size": 9},
                 "hovertemplate": f"%{{y:.3f}}, %{{x|%Y-%m-%d %H:%M}}<extra>{adapter}</extra>",
             }
@@ -52,6 +53,16 @@ def scores_figure(rows: Sequence[ScoreRow], now: datetime, zone: tzinfo, *, labe
         data, height=280, showlegend=True, xaxis={"type": "date", "fixedrange": True},
         yaxis={"title": _("Importance"), "range": [-0.02, 1.02], "fixedrange": True},
     )  # fmt: skip
+
+
+def _importance(row: ScoreRow) -> float:
+    return row.importance
+
+
+def _at_the_beginning(error: Figure) -> Figure:
+    """Bars of steps: each stands where its step begins, of whose three points it is the first."""
+    spread = {name: [y for bar in error[name] for y in (bar, 0, 0)] for name in ("array", "arrayminus")}
+    return {**error, **spread, "thickness": 2, "width": 5}
 
 
 def parts_figure(

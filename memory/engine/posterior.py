@@ -6,6 +6,7 @@ most probable weights, the precision their curvature there. A few hundred labels
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ Watch = Callable[[Doubles, float], None]
 
 MOST_STEPS = 50
 CLOSE_ENOUGH = 1e-8
+SMALLEST = 1e-6  # a score nearer to 0 or 1 is taken as that far from it: scores are kept in millionths
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,22 @@ def judged(
     x = np.vstack([_with_bias(z), np.hstack([difference, np.zeros((len(difference), 1))])])
     y = np.concatenate([np.asarray(labels, dtype=np.float64), np.ones(len(difference))])
     return _learned(prior, x, y, np.concatenate([np.asarray(trust), np.asarray(trust_of_pairs)]), watch)
+
+
+def informed(prior: Posterior, z: npt.ArrayLike, trust: npt.ArrayLike | float = 1.0) -> Posterior:
+    """The prior, as much surer as N judgements of features (N, F) make it where its mean stands, whatever they say:
+    the curvature of their loss there. Around weights that were learned from them this is Laplace's approximation."""
+    x = _with_bias(z)
+    weight = np.broadcast_to(np.asarray(trust, dtype=np.float64), (len(x),))
+    return Posterior(prior.mean, _curvature(prior, _sigmoid(x @ prior.mean), x, weight))
+
+
+def around(score: float, deviation: float) -> tuple[float, float]:
+    """A score in (0, 1) with its logit one `deviation` lower, and one higher: an interval on the score's own scale."""
+    bounded = min(max(score, SMALLEST), 1 - SMALLEST)
+    logit = math.log(bounded / (1 - bounded))
+    low, high = (1 / (1 + math.exp(-(logit + side * deviation))) for side in (-1, 1))
+    return min(low, score), max(high, score)
 
 
 def _learned(

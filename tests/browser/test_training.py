@@ -15,6 +15,7 @@ from tests.flows.running_agora import LIGHT, RunningAgora
 
 pytestmark = pytest.mark.browser
 PATIENCE_MS = 180_000
+DRIFT = "/training/adapters/"
 
 
 def test_labels_are_trained_on_watched_live_and_reported(
@@ -46,18 +47,22 @@ def test_labels_are_trained_on_watched_live_and_reported(
     stages = {found[1] for frame in frames if (found := re.search(r'"stage": "(\w+)"', frame))}
     assert {"train", "report"} <= stages, stages
     expect(page.locator(".verdict")).to_contain_text("challenger")
-    expect(page.locator("#curves svg").first).to_be_visible()
+    for name in ("loss", "left_out"):
+        expect(page.locator(f"#figure-{name} .plot .point").first).to_be_visible()
+        expect(page.locator(f"#figure-{name} table")).to_contain_text("chats with an assistant")
     expect(page.locator("table.figures").first).to_contain_text("pairs in the right order")
     expect(page.locator("body")).to_contain_text("seed 5")
     address = page.url
     wrong: list[str] = []
     for scheme in ("light", "dark"):
         looking = opens(administrator, color_scheme=scheme).new_page()
-        for name, path in (("training-runs", "/training/"), ("training-run", address)):
+        for name, path in (("training-runs", "/training/"), ("training-run", address), ("drift", DRIFT)):
             for width, window in (("wide", WIDE), ("narrow", NARROW)):
                 looking.set_viewport_size(window)  # type: ignore[arg-type]
                 looking.goto(path)
                 expect(looking.locator("h1")).to_be_visible()
+                for card in looking.locator("[data-figure]").all():
+                    expect(card).to_have_attribute("data-shown", re.compile("[0-9]"))
                 picture(looking, f"{name}-{scheme}-{width}")
                 if scrolls_sideways(looking):
                     wrong.append(f"{name} at {window['width']} px scrolls sideways")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 import torch
 
 from memory.engine.adapter_file import MANIFEST, SHIPPED, WEIGHTS, load_adapter, read_manifest, save_adapter
+from memory.engine.features import NAMES
 from memory.engine.prior import prior
 from memory.engine.types import Role
 from tests.toy import WIDTH, ToyEncoder, toy_encoder
@@ -125,6 +127,18 @@ def test_no_session_of_the_tested_questions_stands_in_the_haystacks(data_folder:
     assert any(one.fingerprints & known for one in unfiltered)  # without the filter some would stand there
 
 
+def test_the_shipped_manifest_says_how_the_features_lay_of_what_each_trained_head_learned_from() -> None:
+    manifest, shipped_heads = read_manifest(SHIPPED), load_adapter(SHIPPED).importance.priors
+    told = manifest["distributions"]
+    trained = {kind for kind, one in shipped_heads.items()
+               if not np.array_equal(one.weights, prior().importance.priors[kind].weights)}  # fmt: skip
+    assert set(told) == trained == {"user_assistant"}
+    for one in told["user_assistant"]["features"].values():
+        assert sum(one["counts"]) == told["user_assistant"]["memories"]
+        assert len(one["counts"]) == len(one["edges"]) + 1
+    assert set(told["user_assistant"]["features"]) == set(NAMES)
+
+
 @pytest.mark.data
 def test_sets_that_are_left_out_are_not_read(data_folder: Path) -> None:
     sources = read_sources(data_folder, without=("longmemeval", "tau"))
@@ -170,6 +184,12 @@ def test_the_main_command_writes_a_small_adapter(
     assert (manifest["trained_on"], manifest["without"]) == (["a", "b"], ["tau"])
     assert (manifest["questions"], manifest["dialogues"]) == (12, 6)
     assert load_adapter(out).version == "shipped-2-without-tau"
+    weights, told = (out / WEIGHTS).read_bytes(), manifest["distributions"]
+    assert set(told) == {"user_assistant", "tool_use"}
+    (out / MANIFEST).write_text(json.dumps({**manifest, "distributions": {}}))
+    assert main([*words, "--describe"]) == 0
+    assert (out / WEIGHTS).read_bytes() == weights
+    assert read_manifest(out) == manifest
     assert sum(file.stat().st_size for file in out.iterdir()) <= shipped.MOST_BYTES
     assert load_adapter(out).vector is None
     assert main([*words, "--rank", "2"]) == 0

@@ -3,6 +3,7 @@ named in the receipt and learned anew without it."""
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
@@ -12,6 +13,7 @@ from memory.models import AdapterVersion, Bank, Erasure, Event
 from memory.receipts import KINDS
 from memory.services.erasures import erased_in, follows_erasures
 from memory.services.jobs import enqueue, handles
+from training.learner.distributions import without_distributions
 from training.models import RunState, ShadowScore, TrainingRun
 from training.services import own_heads, snapshots
 from training.services.falling_back import fall_back_unless_learned_anew
@@ -109,13 +111,18 @@ def _learn_own_anew(bank_id: UUID, old: set[str]) -> None:
 def _learn_shared_anew(versions: set[str]) -> None:
     """Mark what has to be learned anew, and ask for a run; it begins from nothing where a version had learned."""
     for row in AdapterVersion.objects.filter(version__in=versions).defer("weights"):
-        AdapterVersion.objects.filter(pk=row.pk).update(manifest={**row.manifest, "erased": True})
+        AdapterVersion.objects.filter(pk=row.pk).update(manifest=_marked(row))
     run = TrainingRun.objects.using("worker").filter(state=RunState.PENDING).first()
     if run is None:
         run = TrainingRun.objects.using("worker").create(trigger=TRIGGER, from_scratch=bool(versions))
         enqueue("training.run", str(run.pk), owner_id=None, using="worker")
     elif versions:
         TrainingRun.objects.using("worker").filter(pk=run.pk).update(trigger=TRIGGER, from_scratch=True)
+
+
+def _marked(row: AdapterVersion) -> dict[str, Any]:
+    """Its manifest once something that it learned from was erased: what told of its memories goes at once."""
+    return {**without_distributions(row.manifest), "erased": True}
 
 
 def note_learned_anew(run: TrainingRun) -> bool:
@@ -128,7 +135,7 @@ def note_learned_anew(run: TrainingRun) -> bool:
     if not run.from_scratch:
         if run.champion_id in waiting:
             row = AdapterVersion.objects.get(pk=run.challenger_id)
-            AdapterVersion.objects.using("worker").filter(pk=row.pk).update(manifest={**row.manifest, "erased": True})
+            AdapterVersion.objects.using("worker").filter(pk=row.pk).update(manifest=_marked(row))
         return False
     began = run.started_at or run.created_at
     rows = AdapterVersion.objects.using("worker").filter(version__in=waiting, created_at__lt=began)

@@ -23,13 +23,14 @@ from memory.engine.types import BankError
 from memory.models import AdapterVersion, Job, JobState
 from memory.services import live
 from memory.services.jobs import NotYet, current_job, enqueue, handles
-from training.learner.dataset import DatasetUnreadable
+from training.learner.dataset import Dataset, DatasetUnreadable
 from training.learner.failures import Cancelled
 from training.learner.recall_training import TrainingFailed
 from training.learner.shared_head import HowToLearn
 from training.learner.training import Outcome, train
 from training.models import Rules, RunState, TrainingRun
 from training.services import promotions, snapshots
+from training.services.distributions import distributions_of
 from training.services.falling_back import untainted
 from training.services.own_heads import learn_where_new
 from training.services.reports import manifest_of, report_of
@@ -202,7 +203,7 @@ class _Carrying:
             evaluating=lambda: self._at("evaluate"), base=base,
         )  # fmt: skip
         self._at("report")
-        self._store(champion, base, outcome)
+        self._store(champion, base, outcome, frozen.judgements)
         self._beat(1.0)
 
     def _how(self) -> HowToLearn:
@@ -235,7 +236,7 @@ class _Carrying:
         if job is not None:
             job.heartbeat(progress, self.stage)
 
-    def _store(self, champion: Adapter, base: Adapter, outcome: Outcome) -> None:
+    def _store(self, champion: Adapter, base: Adapter, outcome: Outcome, learned_from: Dataset) -> None:
         """Challenger and report in one transaction: there is never one without the other."""
         run, told = self.run, Rules.in_force("worker")
         assert run.snapshot is not None
@@ -245,6 +246,7 @@ class _Carrying:
             if outcome.challenger is not None:
                 challenger = outcome.challenger.named(f"shared-{run.pk.hex[:8]}")
                 about = manifest_of(run, base.version, report, outcome)
+                about["distributions"] = distributions_of(learned_from, about["learned"])
                 weights, manifest = packed(challenger, about)
                 version, _new = AdapterVersion.objects.using("worker").get_or_create(
                     version=challenger.version,

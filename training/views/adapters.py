@@ -23,7 +23,7 @@ from memory.engine.text import clean_text
 from memory.engine.types import BankError
 from memory.figure_page import figure_page
 from memory.models import AdapterVersion
-from training import adapter_figures, registry
+from training import adapter_figures, drift_figures, registry
 from training.models import Promotion, PromotionMode, Rules, RunState, TrainingRun
 from training.services import promotions, rescoring, shadows
 
@@ -44,6 +44,7 @@ def adapters(request: HttpRequest) -> HttpResponse:
         "versions": registry.versions(), "changes": registry.changes(), "shadow": shadow,
         "agreement": shadows.agreement(shadow) if shadow else [], "rules": Rules.in_force(),
         "may_promote": request.user.has_perm(PROMOTE), "figures": adapter_figures.cards(),
+        "drift": drift_figures.cards(), "drift_choices": drift_figures.choices(),
     }  # fmt: skip
     return render(request, "training/adapters.html", context)
 

@@ -18,8 +18,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from memory.figure_page import figure_page
 from memory.services.turns import NotFound
-from training import charts, selectors
+from training import charts, run_figures, selectors
 from training.models import Rules, TrainingRun
 from training.services import runs as service
 from training.services.runs import RunRefused, Settings
@@ -78,11 +79,13 @@ def _asked(request: HttpRequest, form: RunForm) -> HttpResponse:
 @login_required
 @permission_required(VIEW, raise_exception=True)
 @require_GET
+@figure_page
 def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """One run: how it goes, its curves, and at the end champion beside challenger."""
     one = _run(run_id)
     shown = {
-        "run": one, "now": selectors.run_json(one), "may_cancel": request.user.has_perm(CHANGE),
+        "run": one, "figures": run_figures.cards(one), "now": selectors.run_json(one),
+        "may_cancel": request.user.has_perm(CHANGE),
         "report": charts.report_rows(one.report) if one.report else None,
     }  # fmt: skip
     return render(request, "training/run.html", shown)

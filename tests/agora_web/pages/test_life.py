@@ -91,6 +91,29 @@ def test_the_numbers_of_each_figure_are_those_of_its_table(ask: Asks) -> None:
     assert counts["archived: the bank was full"] == states.count("in the archive")
 
 
+def test_scores_have_bars_by_what_judges_the_bank_and_others_say_why_not(
+    ana: User, conversation: Conversation, ask: Asks
+) -> None:
+    with acting_as(ana.pk):
+        memory = Memory.objects.filter(conversation=conversation, role="user").earliest("written_seq")
+        Memory.objects.filter(pk=memory.pk).update(adapter="another-1")
+    drawn = ask("importance")
+    low, score, high = (column(drawn, name) for name in ("low", "importance", "high"))
+    whys = column(drawn, "unsure")
+    assert whys.count("scored by another adapter") == 1
+    known = [(one, two, three) for one, two, three in zip(low, score, high, strict=True) if one is not None]
+    assert len(known) == len(whys) - 1
+    assert all(0 < one < two < three < 1 for one, two, three in known)
+    points = trace(drawn, "said by the person")
+    middle = [round(y + up, 3) for y, up in zip(points["y"], points["error_y"]["array"], strict=True)]
+    assert sorted(middle[1:]) == pytest.approx(sorted(
+        round(three, 3) for three, turn, text in zip(high, column(drawn, "turn"), column(drawn, "text"), strict=True)
+        if three is not None and not text.startswith("Noted")
+    ), abs=2e-3)  # fmt: skip
+    assert points["error_y"]["array"][0] == points["error_y"]["arrayminus"][0] == 0
+    assert "1 score has no bar: another adapter gave it" in drawn["note"]
+
+
 def test_judged_memories_are_marked_and_calibrate(ana: User, conversation: Conversation, ask: Asks) -> None:
     with acting_as(ana.pk):
         memory = Memory.objects.filter(conversation=conversation)[0]

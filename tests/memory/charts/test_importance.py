@@ -46,6 +46,22 @@ def test_each_memory_is_a_point_at_its_turn_with_its_address_and_words() -> None
     checked(drawn)
 
 
+def test_bars_reach_from_low_to_high_and_a_score_without_an_interval_has_none() -> None:
+    rows = [row(1, importance=0.5, first=0.5, low=0.25, high=0.75), row(2, unsure="other_adapter")]
+    (points,) = importance_figure(rows, 1, 2)["data"]
+    assert points["error_y"]["array"] == points["error_y"]["arrayminus"] == [0.25, 0.0]
+    assert points["text"][0].endswith("<br>one deviation: 0.25 to 0.75")
+    assert "deviation" not in points["text"][1]
+    checked(importance_figure(rows, 1, 2))
+
+
+def test_so_many_bars_that_they_would_cover_the_points_are_left_to_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importance, "MOST_BARS", 1)
+    (points,) = importance_figure([row(1, low=0.25, high=0.75), row(2)], 1, 2)["data"]
+    assert "error_y" not in points
+    assert points["text"][0].endswith("0.25 to 0.75")
+
+
 def test_judgements_and_changes_of_adapter_are_marked() -> None:
     judged = row(2, importance=0.2, first=0.4, label=1.0, label_weight=2.0)
     change = AdapterChange(9, AT, "promoted-3", "")

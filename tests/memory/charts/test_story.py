@@ -30,7 +30,7 @@ def test_an_instant_is_drawn_by_the_persons_clock() -> None:
 
 def test_a_score_holds_until_the_next_and_the_last_until_now() -> None:
     rows = [
-        ScoreRow(1, AT, 0.4, "prior-1", "written", ID),
+        ScoreRow(1, AT, 0.4, "prior-1", "written", ID, 0.3, 0.6),
         ScoreRow(9, AT + DAY, 0.7, "own-2", "rescored", None),
         ScoreRow(12, AT + 2 * DAY, 0.6, "prior-1", "rescored", None),
     ]
@@ -44,6 +44,8 @@ def test_a_score_holds_until_the_next_and_the_last_until_now() -> None:
     ]  # fmt: skip
     assert first["y"] == [0.4, 0.4, None, 0.6, 0.6, None]
     assert second["y"] == [0.7, 0.7, None]
+    assert first["error_y"]["array"] == [0.2, 0, 0, 0.0, 0, 0]  # where its step begins, and where it has an interval
+    assert first["error_y"]["arrayminus"] == [0.1, 0, 0, 0.0, 0, 0]
     assert judged["y"] == [0.9, 0.9]
     assert scores_figure([], AT, UTC)["data"] == []
 

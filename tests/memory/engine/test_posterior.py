@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.engine.posterior import Doubles, Posterior, believed, compared, rated
+from memory.engine.posterior import Doubles, Posterior, around, believed, compared, informed, rated
 
 
 def sigmoid(x: Doubles) -> Doubles:
@@ -134,3 +134,34 @@ def test_logits_and_uncertainty_are_finite_whatever_the_labels(
     assert np.isfinite(learned.logits(shown)).all()
     assert np.isfinite(learned.uncertainty(shown)).all()
     assert (learned.uncertainty(shown) > 0).all()
+
+
+def test_judgements_make_the_belief_surer_by_their_curvature_at_its_mean() -> None:
+    # at weights of 0 a judgement of x = (2, 1) has p = 1/2, so it adds x xT / 4: precision ((3 + 1, .5), (.5, 3 + .25))
+    belief = informed(believed([0.0], 0.0, 3.0), [[2.0]])
+    assert belief.mean.tolist() == [0.0, 0.0]
+    assert belief.precision.tolist() == [[4.0, 0.5], [0.5, 3.25]]
+    # of a memory whose feature is 0 only the bias is open: its variance is 4 / (4 * 3.25 - .25)
+    assert belief.uncertainty([[0.0]]) == pytest.approx([math.sqrt(4 / 12.75)])
+    assert informed(believed([0.0], 0.0, 3.0), [[2.0]], 0.5).precision[0, 0] == 3.5
+
+
+def test_around_learned_weights_that_is_the_posterior_itself() -> None:
+    z, labels = some_labels(40)
+    prior = believed([0.0] * 3, 0.0, 3.0)
+    learned = rated(prior, z, labels)
+    again = informed(Posterior(learned.mean, prior.precision), z)
+    np.testing.assert_allclose(again.precision, learned.precision)
+
+
+def test_a_score_of_a_half_with_its_logit_ln_3_lower_and_higher_is_a_quarter_and_three() -> None:
+    assert around(0.5, math.log(3)) == pytest.approx((0.25, 0.75))
+    low, high = around(0.8, math.log(2))  # odds of 4 halved and doubled: 2 to 1 and 8 to 1
+    assert (low, high) == pytest.approx((2 / 3, 8 / 9))
+    assert 0.8 - low > high - 0.8
+
+
+@given(st.floats(0, 1), st.floats(0, 30))
+def test_the_score_always_lies_within_its_interval(score: float, deviation: float) -> None:
+    low, high = around(score, deviation)
+    assert 0 <= low <= score <= high <= 1

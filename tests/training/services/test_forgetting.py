@@ -168,11 +168,14 @@ def test_a_comparison_among_what_stays_still_points_at_its_row(told: Desk) -> No
 
 def test_versions_that_had_learned_from_it_are_named_and_a_run_from_scratch_is_asked_for(told: Desk) -> None:
     snapshot = frozen(ids(told))
-    first = ended_run(stored(upside_down("run-1")), snapshot_id=snapshot.pk)
-    ended_run(stored(upside_down("run-2")), champion="run-1")  # went on from its weights
-    ended_run(stored(upside_down("run-3")), champion="run-1", from_scratch=True)
+    kept = {"distributions": {"two_people": {"memories": 40, "features": {}}}}
+    first = ended_run(stored(upside_down("run-1"), **kept), snapshot_id=snapshot.pk)
+    ended_run(stored(upside_down("run-2"), **kept), champion="run-1")  # went on from its weights
+    ended_run(stored(upside_down("run-3"), **kept), champion="run-1", from_scratch=True)
     erased(told, ids(told)[0])
     work()
+    telling = AdapterVersion.objects.filter(manifest__has_key="distributions", version__startswith="run-")
+    assert list(telling.values_list("version", flat=True)) == ["run-3"]  # numbers of erased memories went with them
     (receipt,) = receipts_of(told)
     assert [(one.version, one.instead) for one in receipt.learned] == [("run-1", ""), ("run-2", "")]
     run = TrainingRun.objects.using("worker").get(state=RunState.PENDING)

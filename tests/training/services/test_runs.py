@@ -91,6 +91,10 @@ def test_a_run_learns_from_the_labels_and_reports_its_challenger_beside_the_cham
     assert manifest["run"] == str(run.pk)
     assert manifest["labels"]["user_assistant"] == 80
     assert manifest["sources"] == {"queue": 80}
+    ((kind, learned_from),) = manifest["distributions"].items()
+    assert (kind, learned_from["memories"]) == ("user_assistant", 80)
+    asked = learned_from["features"]["question"]
+    assert (asked["edges"], asked["counts"], asked["mean"]) == ([1000], [40, 40], 0.5)  # two of four are questions
     challenger = adapter_named(done.challenger.version)
     assert serving_adapter().version == done.champion_id, "nothing is promoted by a run"
     for kind in KINDS:

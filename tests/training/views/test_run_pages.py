@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from io import StringIO
 from typing import Any
 from uuid import uuid4
 
@@ -10,9 +11,12 @@ import pytest
 from django.test import Client
 
 from agora_web.accounts.models import User
+from memory.figure_rows import read_csv
 from memory.models import AdapterVersion, Job, JobState
 from memory.tenancy import acting_as
+from tests.memory.charts.test_parts import checked
 from tests.scenes import PASSWORD, make_person
+from training.charts_runs import CurveRow, curve_rows
 from training.learner.shared_head import LEAST_CUES
 from training.models import RunState, TrainingRun
 from training.services.runs import JOB
@@ -68,6 +72,11 @@ def run_of(**fields: Any) -> TrainingRun:
     AdapterVersion.objects.get_or_create(version="shipped-2")
     with acting_as(chief().pk):
         return TrainingRun.objects.create(champion_id="shipped-2", created_at=NOW, **fields)
+
+
+def grow(run: TrainingRun, **fields: Any) -> None:
+    with acting_as(chief().pk):
+        assert TrainingRun.objects.filter(pk=run.pk).update(**fields)
 
 
 def job_for(run: TrainingRun, **fields: Any) -> None:
@@ -183,3 +192,30 @@ def test_what_is_no_run_is_not_found() -> None:
     client = client_of("operator")
     assert client.get(f"/training/runs/{uuid4()}/").status_code == 404
     assert client.get(f"/api/training/runs/{uuid4()}/").status_code == 404
+
+
+def test_the_curves_are_figures_that_grow_with_the_run_and_end_as_a_fresh_page_has_them() -> None:
+    run = run_of(state=RunState.RUNNING, stage="train")
+    client = client_of("operator")
+    page = client.get(f"/training/runs/{run.pk}/").content.decode()
+    address = f"/api/training/runs/{run.pk}/loss/"
+    assert f'data-figure="{address}"' in page
+    assert "blob:" in client.get(f"/training/runs/{run.pk}/")["Content-Security-Policy"]
+    drawn = client.get(address).json()
+    assert (drawn["figure"], drawn["empty"]) == (None, "It has not learned yet: the curve grows as it does.")
+    for values in ([0.7], [0.7, 0.5, 0.4]):
+        grow(run, curves={"loss.two_people": values, "left_out.two_people": [0.6]})
+        drawn = client.get(address).json()
+        checked(drawn["figure"])
+        assert drawn["figure"]["data"][0]["y"] == values
+        assert drawn["table"]["rows"] == [
+            ["conversations of two people", step, value] for step, value in enumerate(values, start=1)
+        ]
+    assert drawn["sentence"] == "Conversations of two people: from 0.700 to 0.400; lowest 0.400, highest 0.700."
+    rows = b"".join(client.get(address, {"format": "csv"})).decode()
+    assert list(read_csv(CurveRow, StringIO(rows))) == curve_rows({"loss.two_people": [0.7, 0.5, 0.4]}, "loss")
+    assert client.get(f"/api/training/runs/{run.pk}/left_out/").json()["table"]["total"] == 1
+    grow(run, state=RunState.FAILED, curves={})
+    assert client.get(address).json()["empty"] == "It ended before it had anything to show here."
+    assert client_of().get(address).status_code == 403
+    assert client.get(f"/api/training/runs/{uuid4()}/loss/").status_code == 404

@@ -17,10 +17,12 @@ from django.db import connection
 from django.db.models import BooleanField, Count, ExpressionWrapper, Q, QuerySet
 
 from memory import selectors
+from memory.engine.statistics import RoleStatistics
 from memory.engine.types import State
 from memory.handed_on import HandedOn, handed_on
 from memory.history import AdapterChange, BankHistory, Clock, Span, clock_of, histories, moment, uncollected
 from memory.models import Conversation, Memory, Turn
+from memory.usual import usual_in
 
 R = TypeVar("R")
 Judgements = Mapping[UUID, tuple[float, float]]  # memory: value, weight
@@ -66,6 +68,11 @@ class Life:
         """How full the bank was after each turn of the present branch."""
         with uncollected():
             return _fullness(self)
+
+    @cached_property
+    def usual(self) -> tuple[RoleStatistics, str]:
+        """What is usual in the bank, and its kind."""
+        return usual_in(self.conversation.bank)
 
     @cached_property
     def handed_on(self) -> HandedOn:

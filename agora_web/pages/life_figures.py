@@ -5,74 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
-from uuid import UUID
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from rest_framework import serializers
 
 from agora_web.pages import life_words as words
 from agora_web.pages import sureness
-from agora_web.pages.door_figure import DoorFigure, memory_address, recall_address
+from agora_web.pages.door_figure import memory_address, recall_address
+from agora_web.pages.life_figure import LifeFigure, nothing_yet, of_memory, of_recall, stretch
 from memory import life, life_calibration, life_moments, life_recalls
-from memory.api.figures import Drawn, FigureQuery
+from memory.api.figures import Drawn
 from memory.charts import importance, moments, recalls, spans
 from memory.figure_rows import Column
 from training.services.judgements import judged
 from training.services.uncertainty import Judge, judge_of
-
-SHOWS = ("held", "pinned", "archived", "came", "left", "all")
-
-
-class LifeQuery(FigureQuery):
-    """A range of turns, and which memories."""
-
-    kind = serializers.ChoiceField(list(words.GROUPS), required=False)
-    reason = serializers.ChoiceField(list(words.REASONS), required=False)
-    adapter = serializers.CharField(max_length=80, required=False, default="")
-    order = serializers.ChoiceField(["time", "mass"], required=False, default="time")
-    at = serializers.IntegerField(min_value=0, required=False)
-    against = serializers.IntegerField(min_value=0, required=False)
-    show = serializers.ChoiceField(SHOWS, required=False)
-
-    def get_fields(self) -> Any:
-        ends = {name: serializers.IntegerField(min_value=1, required=False) for name in ("from", "to")}
-        return super().get_fields() | ends
-
-
-class LifeFigure(DoorFigure):
-    """A figure of one conversation, between two of its turns."""
-
-    query, thing = LifeQuery, "conversation_id"
-
-    def drawn(self, asked: dict[str, Any], **ids: UUID) -> Drawn:
-        found = life.life_of(ids["conversation_id"])
-        first, last = found.stretch(asked.get("from"), asked.get("to"))
-        return self.between(found, first, last, asked)
-
-    def between(self, found: life.Life, first: int, last: int, asked: dict[str, Any]) -> Drawn:
-        raise NotImplementedError
-
-    def finished(self, rows: Sequence[Any]) -> Sequence[Any]:
-        return super().finished(life.with_words(rows))
-
-
-def _of_memory(row: Any) -> str:
-    return memory_address(row.memory)
-
-
-def _of_recall(row: Any) -> str:
-    return recall_address(row.recall)
-
-
-def _nothing_yet(found: life.Life) -> str:
-    if not found.turns:
-        return _("This conversation has no turn yet.")
-    return "" if found.written else _("Nothing of this conversation was remembered yet.")
-
-
-def _range(first: int, last: int) -> dict[str, int]:
-    return {"first": first, "last": last}
 
 
 class Importance(LifeFigure):
@@ -86,19 +32,19 @@ class Importance(LifeFigure):
 
     def between(self, found: life.Life, first: int, last: int, asked: dict[str, Any]) -> Drawn:
         rows = importance_of(found, first, last, asked)
-        self.judge = judge_of(found.conversation.bank)
+        self.judge = judge_of(found.conversation.bank, found.usual)
         exact = importance.is_exact(rows)
         drawn = importance.importance_figure(
             self.finished(rows) if exact else rows, first, last, address=memory_address, names=words.group,
             changes=life.adapter_changes(found, first, last),
         )  # fmt: skip
         columns = [
-            Column("turn", _("Turn"), "number"), Column("text", _("Memory"), "words", _of_memory),
+            Column("turn", _("Turn"), "number"), Column("text", _("Memory"), "words", of_memory),
             Column("importance", _("Importance"), "number"), *sureness.columns(),
             Column("first", _("when written"), "number"), Column("label", _("Judged"), "number"),
             Column("state", _("State"), names=words.state), Column("adapter", _("Scored by")),
         ]  # fmt: skip
-        empty = _nothing_yet(found) or ("" if rows else _("No memory of these turns fits the filters."))
+        empty = nothing_yet(found) or ("" if rows else _("No memory of these turns fits the filters."))
         note = _("So many memories are shown as bands: mean, lowest and highest of a few turns. Zoom in to see each.")
         if exact and len(rows) > importance.MOST_BARS:
             note = _("So many intervals are left to the table and to the marks. Zoom in to see them as bars.")
@@ -130,7 +76,7 @@ def _importance_told(rows: Sequence[life.ImportanceRow], first: int, last: int) 
     )  # fmt: skip
     return told % {
         "n": len(rows), "low": min(scores), "high": max(scores), "mean": sum(scores) / len(scores),
-        "judged": sum(row.label is not None for row in rows), **_range(first, last),
+        "judged": sum(row.label is not None for row in rows), **stretch(first, last),
     }  # fmt: skip
 
 
@@ -179,7 +125,7 @@ class Budget(LifeFigure):
                 "share": 100 * end.memories_share, "tokens": end.tokens, "most_tokens": end.budget_tokens,
                 "token_share": 100 * end.tokens_share,
             }  # fmt: skip
-        empty = _nothing_yet(found) or ("" if rows else _("None of these turns has changed the bank."))
+        empty = nothing_yet(found) or ("" if rows else _("None of these turns has changed the bank."))
         return Drawn(spans.budget_figure(rows, first, last), told, columns, rows, empty)
 
 
@@ -195,11 +141,11 @@ class Evictions(LifeFigure):
         )
         columns = [
             Column("came", _("Came at turn"), "number"), Column("left", _("left at turn"), "number"),
-            Column("reason", _("Why it left"), names=words.reason), Column("text", _("Memory"), "words", _of_memory),
+            Column("reason", _("Why it left"), names=words.reason), Column("text", _("Memory"), "words", of_memory),
             Column("score", _("Ranked at"), "number"), Column("policy", _("Policy")),
             Column("how", _("How it came"), names=words.how),
         ]  # fmt: skip
-        empty = _nothing_yet(found) or ("" if rows else _("No memory of these turns fits the filters."))
+        empty = nothing_yet(found) or ("" if rows else _("No memory of these turns fits the filters."))
         note = "" if exact else _("So many are counted by turn and reason. Zoom in to see each as a bar.")
         return Drawn(drawn, _evictions_told(rows, first, last), columns, rows, empty, note)
 
@@ -211,7 +157,7 @@ def _evictions_told(rows: Sequence[life.SpanRow], first: int, last: int) -> str:
     held = sum(row.left is None or row.left > last for row in rows)
     why = ", ".join(f"{words.reason(reason)} {n}" for reason, n in gone.most_common())
     told = _("%(left)d left the bank between turns %(first)d and %(last)d; %(held)d were in it at the end.") % {
-        "left": gone.total(), "held": held, **_range(first, last),
+        "left": gone.total(), "held": held, **stretch(first, last),
     }  # fmt: skip
     return f"{told} {_('Why they left')}: {why}." if why else told
 
@@ -224,14 +170,14 @@ class Weights(LifeFigure):
         rows = life_recalls.WeightRows(life_recalls.traces_of(found, first, last, asked["adapter"]))
         shown = life_recalls.with_labels(heat, self.finished(heat.rows))
         columns = [
-            Column("turn", _("Turn"), "number", _of_recall), Column("weight", _("Weight"), "number"),
-            Column("what", _("What became of it"), names=words.what), Column("text", _("Memory"), "words", _of_memory),
+            Column("turn", _("Turn"), "number", of_recall), Column("weight", _("Weight"), "number"),
+            Column("what", _("What became of it"), names=words.what), Column("text", _("Memory"), "words", of_memory),
             Column("fit", _("Fit"), "number"), Column("floor", _("Floor"), "number"),
             Column("rank", _("Rank"), "number"),
         ]  # fmt: skip
         return Drawn(
             recalls.weights_figure(shown, address=recall_address), _weights_told(heat), columns, rows,
-            _nothing_yet(found) or _nothing_recalled(heat, len(rows)), _weights_note(heat),
+            nothing_yet(found) or _nothing_recalled(heat, len(rows)), _weights_note(heat),
         )  # fmt: skip
 
 
@@ -253,7 +199,7 @@ def _weights_told(heat: life_recalls.Heat) -> str:
         "%(n)d memory was recalled in turns %(first)d to %(last)d.",
         "%(n)d memories were recalled in turns %(first)d to %(last)d.", len(heat.rows) + heat.others,
     )  # fmt: skip
-    told %= {"n": len(heat.rows) + heat.others, **_range(heat.first, heat.last)}
+    told %= {"n": len(heat.rows) + heat.others, **stretch(heat.first, heat.last)}
     most = ngettext(
         "The one with most weight was recalled %(n)d time, %(mass).2f in all.",
         "The one with most weight was recalled %(n)d times, %(mass).2f in all.", best.recalls,
@@ -289,14 +235,14 @@ class Moment(LifeFigure):
         before = None if against is None else life_moments.places_at(found, against)
         drawn = moments.moment_figure(at, counts, against, before, names=words.place)
         columns = [
-            Column("text", _("Memory"), "words", _of_memory), Column("turn", _("Turn"), "number"),
+            Column("text", _("Memory"), "words", of_memory), Column("turn", _("Turn"), "number"),
             Column("importance", _("Importance then"), "number"), Column("tokens", _("Tokens"), "number"),
             Column("state", _("State"), names=words.state),
         ]  # fmt: skip
         if against is not None:
             columns.append(Column("change", _("Since turn %(n)d") % {"n": against}, names=words.change))
         told = _moment_told(found, at, against, counts)
-        return Drawn(drawn, told, columns, rows, _nothing_yet(found))
+        return Drawn(drawn, told, columns, rows, nothing_yet(found))
 
 
 def _moment_told(found: life.Life, at: int, against: int | None, counts: Counter[str]) -> str:

@@ -65,9 +65,9 @@ class Judge:
         return dict(zip(found, self.belief.uncertainty(z).tolist(), strict=True)) if found else {}
 
 
-def judge_of(bank: Bank) -> Judge:
-    """What judges this bank now, read as somebody who may read it."""
-    adapter, (statistics, kind) = adapter_of(bank), usual_in(bank)
+def judge_of(bank: Bank, usual_there: tuple[RoleStatistics, str] | None = None) -> Judge:
+    """What judges this bank now, read as somebody who may read it; what is usual there, where that is known already."""
+    adapter, (statistics, kind) = adapter_of(bank), usual_there or usual_in(bank)
     usual = _Usual(adapter.importance, kind, statistics)
     prior = adapter.importance.priors[usual.kind]
     belief = own_head(prior.weights, prior.bias)

@@ -188,7 +188,8 @@ def test_a_full_disk_leaves_a_sentence_and_the_run_goes_on_once_there_is_room(
         run = ask(operator)
         seen = eventually(lambda: (now := state(operator, run))["error"] and now, 120)
         assert "disk of the database is full" in seen["error"]
-        assert (seen["state"], seen["challenger"], seen["snapshot"]) == ("pending", None, None)
+        assert seen["state"] in ("pending", "running"), "it waits, or is being tried again by now"
+        assert (seen["challenger"], seen["snapshot"]) == (None, None)
         assert "disk of the database is full" in page(operator, f"/training/runs/{run}/")[1]
         assert "disk of the database is full" in page(operator, "/jobs/")[1]
         serves_on(judged, operator)
@@ -197,4 +198,4 @@ def test_a_full_disk_leaves_a_sentence_and_the_run_goes_on_once_there_is_room(
     call(judged, "memory.run_due_jobs")
     done = ended(operator, run)
     assert (done["state"], done["error"]) == ("done", "")
-    assert judged.one(JOB.format("state"), {"run": run}) == "done"
+    eventually(lambda: judged.one(JOB.format("state"), {"run": run}) == "done", 30)  # the job's row follows the run's

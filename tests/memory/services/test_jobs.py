@@ -286,9 +286,10 @@ def test_silent_turns_of_everybody_are_ended_as_interrupted(desk: Desk, now: dat
 
 
 def test_what_people_wait_for_is_not_behind_a_training() -> None:
-    import training.tasks  # noqa: F401 (registers what does the jobs)
+    import memory.services.lab  # noqa: F401 (registers what does its jobs)
+    import training.tasks  # noqa: F401
 
     assert {kind for kind in HANDLERS if queue_of(kind) == "training"} == {
-        "training.run", "training.counterfactual", "training.hindsight", "training.model_rating",
+        "memory.lab", "training.run", "training.counterfactual", "training.hindsight", "training.model_rating",
     }  # fmt: skip
     assert {queue_of(kind) for kind in ("training.settle", "training.rescore", "memory.erase")} == {"default"}

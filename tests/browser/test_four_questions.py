@@ -95,7 +95,8 @@ def what_did_it_lose_and_was_that_a_mistake(page: Page, name: str) -> None:
 
 
 def is_the_new_adapter_better(page: Page, version: str, name: str) -> None:
-    """Champion against challenger on what neither was taught, with intervals."""
+    """As staff: champion against challenger on what neither was taught, with intervals; and what drifted since."""
+    page.goto("/chat/")
     page.get_by_role("link", name="Training", exact=True).first.click()
     page.get_by_role("navigation", name="Training").get_by_role("link", name="Adapters").click()
     names = page.locator(".figure-card").evaluate_all("(cards) => cards.map((one) => one.id.replace('figure-', ''))")
@@ -115,15 +116,16 @@ def test_the_questions_are_answered_for_a_conversation_of_people(
     assert number(page.locator("#figure-moment figcaption").inner_text(), r"held ([\d,]+) memories") <= BUDGET
     why_did_it_say_that(page, "people")
     what_did_it_lose_and_was_that_a_mistake(page, "people")
-    staff = opens(administrator).new_page()
-    staff.goto("/chat/")
-    is_the_new_adapter_better(staff, challenger, "people")
+    is_the_new_adapter_better(opens(administrator).new_page(), challenger, "people")
 
 
-def test_the_questions_are_answered_for_ten_thousand_turns(opens: Opens, long_life: tuple[Person, str]) -> None:
+def test_the_questions_are_answered_for_ten_thousand_turns(
+    opens: Opens, long_life: tuple[Person, str], administrator: Person, challenger: str
+) -> None:
     person, conversation = long_life
     page = opens(person).new_page()
     page.goto(f"/chat/{conversation}/")
     what_does_it_know(page, "long")
     why_did_it_say_that(page, "long")
     what_did_it_lose_and_was_that_a_mistake(page, "long")
+    is_the_new_adapter_better(opens(administrator).new_page(), challenger, "long")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from memory.charts.parts import HUES, SYMBOLS, Figure, colour, figure, time_axis
 
@@ -28,9 +27,7 @@ def curve_rows(curves: Mapping[str, Sequence[float]], name: str) -> list[CurveRo
     return rows
 
 
-def curves_figure(
-    rows: Sequence[CurveRow], *, x: str, y: str, names: Callable[[str], str] = str, **axis: Any
-) -> Figure:  # fmt: skip
+def curves_figure(rows: Sequence[CurveRow], *, x: str, y: str, names: Callable[[str], str] = str) -> Figure:
     """Steps against values, a line with marks for each kind."""
     data = []
     for number, kind in enumerate(dict.fromkeys(row.kind for row in rows)):
@@ -47,5 +44,5 @@ def curves_figure(
     last = max((row.step for row in rows), default=1)
     return figure(
         data, height=280, showlegend=True, xaxis={**time_axis(1, last, x), "fixedrange": True},
-        yaxis={"title": y, "fixedrange": True, **axis},
+        yaxis={"title": y, "fixedrange": True},
     )  # fmt: skip

@@ -84,7 +84,6 @@ class Bins(DriftFigure):
     def of(self, found: Drift, rows: Sequence[DriftRow], asked: dict[str, Any]) -> Drawn:
         name = asked["feature"] or next((row.feature for row in rows), "")
         bins = drift.bin_rows(found, name)
-        spans = [(row, words.span(name, row.low, row.high)) for row in bins]
         columns = [
             Column("low", _("From"), "number"), Column("high", _("to below"), "number"),
             Column("then", _("Learned from"), "number"), Column("share_then", _("Share"), "number"),
@@ -97,7 +96,7 @@ class Bins(DriftFigure):
                 "feature": words.feature(name), "verdict": verdict(one.verdict), "index": one.index,
                 "chance": one.chance,
             }  # fmt: skip
-        drawn = charts.bins_figure(bins, spans=lambda row: dict(spans)[row])
+        drawn = charts.bins_figure(bins, spans=lambda row: words.span(name, row.low, row.high))
         note = _("The figure shows counts; the table and the rows have ln(1 + count), as they are stored.")
         return Drawn(drawn, told, columns, bins, _nothing(found), note if bins and name in words.COUNTS else "")
 

@@ -11,7 +11,6 @@ from django.utils.translation import gettext as _
 from rest_framework.exceptions import PermissionDenied
 
 from memory.api.figures import Drawn, FigureView
-from memory.charts.parts import Figure
 from memory.figure_rows import Column
 from training import selectors
 from training.charts_runs import CurveRow, curve_rows, curves_figure
@@ -35,7 +34,8 @@ class RunFigure(FigureView):
             Column("kind", _("What is learned"), names=_named), Column("step", self.of_step(), "number"),
             Column("value", self.of_value(), "number"),
         ]  # fmt: skip
-        return Drawn(self.figure(rows), " ".join(_told(rows)), columns, rows, "" if rows else _nothing(run))
+        drawn = curves_figure(rows, x=self.of_step(), y=self.of_value(), names=_named)
+        return Drawn(drawn, " ".join(_told(rows)), columns, rows, "" if rows else _nothing(run))
 
     def of_step(self) -> str:
         """What is counted along the curve."""
@@ -44,9 +44,6 @@ class RunFigure(FigureView):
     def of_value(self) -> str:
         """What it shows."""
         raise NotImplementedError
-
-    def figure(self, rows: Sequence[CurveRow]) -> Figure:
-        return curves_figure(rows, x=self.of_step(), y=self.of_value(), names=_named)
 
 
 class Loss(RunFigure):

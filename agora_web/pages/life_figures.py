@@ -34,8 +34,9 @@ class Importance(LifeFigure):
         rows = importance_of(found, first, last, asked)
         self.judge = judge_of(found.conversation.bank, found.usual)
         exact = importance.is_exact(rows)
+        shown = self.finished(rows) if exact else rows
         drawn = importance.importance_figure(
-            self.finished(rows) if exact else rows, first, last, address=memory_address, names=words.group,
+            shown, first, last, address=memory_address, names=words.group,
             changes=life.adapter_changes(found, first, last),
         )  # fmt: skip
         columns = [
@@ -49,7 +50,7 @@ class Importance(LifeFigure):
         if exact and len(rows) > importance.MOST_BARS:
             note = _("So many intervals are left to the table and to the marks. Zoom in to see them as bars.")
         elif exact:
-            note = sureness.note(rows, self.judge)
+            note = sureness.note(shown, self.judge)
         return Drawn(drawn, _importance_told(rows, first, last), columns, rows, empty, note)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -46,17 +47,22 @@ def _why(code: str) -> str:
 
 
 def note(rows: Sequence[Any], judge: Judge) -> str:
-    """What the bars mean, and which scores have none."""
+    """What the bars of rows from `with_intervals` mean, and which scores have none."""
     told = []
-    own = sum(row.adapter == judge.version for row in rows)
-    if own:
+    if any(row.low is not None for row in rows):
         told.append(_("Bars reach one standard deviation of the score’s logit to each side."))
         told.append(_learned(judge))
-    if own < len(rows):
+    whys = Counter(row.unsure for row in rows)
+    if n := whys[OTHER]:
         told.append(
             ngettext("%(n)d score has no bar: another adapter gave it than %(version)s, which judges now.",
                      "%(n)d scores have no bar: another adapter gave them than %(version)s, which judges now.",
-                     len(rows) - own) % {"n": len(rows) - own, "version": judge.version}
+                     n) % {"n": n, "version": judge.version}
+        )  # fmt: skip
+    if n := whys[FEATURELESS]:
+        told.append(
+            ngettext("%(n)d score has no bar: the features that it was given for are not kept.",
+                     "%(n)d scores have no bar: the features that they were given for are not kept.", n) % {"n": n}
         )  # fmt: skip
     return " ".join(told)
 

@@ -63,6 +63,7 @@ def test_labels_are_trained_on_watched_live_and_reported(
                 expect(looking.locator("h1")).to_be_visible()
                 for card in looking.locator("[data-figure]").all():
                     expect(card).to_have_attribute("data-shown", re.compile("[0-9]"))
+                looking.locator("[data-figure], h1").last.scroll_into_view_if_needed()
                 picture(looking, f"{name}-{scheme}-{width}")
                 if scrolls_sideways(looking):
                     wrong.append(f"{name} at {window['width']} px scrolls sideways")

@@ -114,6 +114,15 @@ def test_scores_have_bars_by_what_judges_the_bank_and_others_say_why_not(
     assert "1 score has no bar: another adapter gave it" in drawn["note"]
 
 
+def test_without_features_no_bar_is_spoken_of(ana: User, conversation: Conversation, ask: Asks) -> None:
+    with acting_as(ana.pk):
+        Memory.objects.filter(conversation=conversation).update(features=[])
+    drawn = ask("importance")
+    assert set(column(drawn, "unsure")) == {"its features are not kept"}
+    assert "Bars reach" not in drawn["note"]
+    assert "have no bar: the features" in drawn["note"]
+
+
 def test_judged_memories_are_marked_and_calibrate(ana: User, conversation: Conversation, ask: Asks) -> None:
     with acting_as(ana.pk):
         memory = Memory.objects.filter(conversation=conversation)[0]

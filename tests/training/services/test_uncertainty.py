@@ -80,7 +80,7 @@ def test_a_score_gets_an_interval_only_from_the_adapter_that_gave_it_and_with_fe
     assert [(one.low, one.high, one.unsure) for one in (shown[1], bare)] == [
         (None, None, "other_adapter"), (None, None, "no_features")
     ]  # fmt: skip
-    assert sureness.note([own, other], judge) == (
+    assert sureness.note(shown, judge) == (
         "Bars reach one standard deviation of the score’s logit to each side. They are wide: "
         f"{judge.version} is shared by all banks and has learned nothing of this one. "
         f"1 score has no bar: another adapter gave it than {judge.version}, which judges now."

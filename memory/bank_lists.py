@@ -9,9 +9,9 @@ from uuid import UUID
 
 from django.db.models import Count, Max, Q
 
-from memory.bank_past import Stretch
 from memory.engine.types import State
-from memory.models import Conversation, Doubt, Memory, MemorySource
+from memory.models import Conversation, Doubt, Memory, MemorySource, Turn
+from memory.stretch import Stretch
 
 AGAIN = ("retold", "merged")
 THERE = (State.HELD, State.ARCHIVED)
@@ -38,8 +38,8 @@ class AgainRow:
 def again_rows(bank: UUID, stretch: Stretch) -> list[AgainRow]:
     """What was told again in this time, most often first."""
     again = MemorySource.objects.filter(
-        memory__bank=bank, memory__state__in=THERE, how__in=AGAIN, turn__conversation__forgotten_until=None,
-        **stretch.fields("turn__created_at"),
+        stretch.where("turn__created_at"), memory__bank=bank, memory__state__in=THERE, how__in=AGAIN,
+        turn__conversation__forgotten_until=None,
     )  # fmt: skip
     counted = again.values("memory", "memory__state").annotate(
         retold=Count("pk", filter=Q(how="retold")), merged=Count("pk", filter=Q(how="merged")),
@@ -77,7 +77,7 @@ class DoubtRow:
 def doubt_rows(bank: UUID, stretch: Stretch) -> list[DoubtRow]:
     """Contradictions found in this time, the last on top; hidden memories are in none."""
     rows = Doubt.objects.filter(
-        bank=bank, memory__state__in=THERE, newer__state__in=THERE, **stretch.fields("at")
+        stretch.where("at"), bank=bank, memory__state__in=THERE, newer__state__in=THERE
     ).order_by("-at", "pk")  # fmt: skip
     told = rows.values_list("memory", "newer", "what", "at", "memory__state", "settled_at")
     return [DoubtRow(bank, *row[:5], settled=row[5] is not None) for row in told]
@@ -106,8 +106,11 @@ class ConversationRow:
 
 
 def conversation_rows(bank: UUID, stretch: Stretch) -> list[ConversationRow]:
-    """The bank's conversations that were used in this time, the last one first."""
-    found = Conversation.objects.filter(bank=bank, forgotten_until=None, **stretch.fields("updated_at"))
+    """The bank's conversations in which a turn was taken in this time (of all time: all), the last one first."""
+    found = Conversation.objects.filter(bank=bank, forgotten_until=None)
+    if not stretch.whole:
+        taken = Turn.objects.filter(stretch.where("created_at"), conversation__bank=bank, replaced_at=None)
+        found = found.filter(pk__in=taken.values("conversation"))
     counted = found.annotate(n=Count("turns", filter=Q(turns__replaced_at=None))).order_by("-updated_at", "pk")
     memories = Memory.objects.filter(bank=bank, state__in=THERE).values_list("conversation", "state")
     left = dict[tuple[UUID | None, str], int]()

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from uuid import UUID
 
 from memory import selectors
 from memory.engine.types import State
 from memory.history import BankHistory, Span, histories
 from memory.models import Bank, Memory
+from memory.stretch import Stretch, judged_by
 
 # Until when something counts as so old, in days; the last has no end.
 AGES: tuple[tuple[str, float], ...] = (
@@ -23,23 +24,6 @@ AGES: tuple[tuple[str, float], ...] = (
 FOR_ROOM = ("budget", "threshold")  # why a policy lets go
 HOURS, DAYS, WEEKS = "hour", "day", "week"  # how long a step of time is
 MOST_HOURS, MOST_DAYS = timedelta(days=4), timedelta(days=200)  # beyond, hours become days and days weeks
-
-
-@dataclass(frozen=True)
-class Stretch:
-    """Some time of a bank, or all of it, and in which steps it is told."""
-
-    since: datetime | None = None
-    until: datetime | None = None  # not in it any more
-    zone: tzinfo = UTC
-
-    def has(self, at: datetime) -> bool:
-        return (self.since is None or at >= self.since) and (self.until is None or at < self.until)
-
-    def fields(self, name: str) -> dict[str, datetime]:
-        """As filters of a query over the field `name`."""
-        ends = {f"{name}__gte": self.since, f"{name}__lt": self.until}
-        return {key: at for key, at in ends.items() if at is not None}
 
 
 @dataclass(frozen=True)
@@ -53,6 +37,10 @@ class BankPast:
     def first(self) -> datetime:
         """When the first thing in its ledger happened."""
         return min((event.at for event in self.history.events), default=self.bank.created_at)
+
+    def while_judged_by(self, adapter: str, stretch: Stretch) -> Stretch:
+        """Of a time only what this adapter judged; all of it for ""."""
+        return stretch.only(judged_by(self.history.events, adapter)) if adapter else stretch
 
 
 def past_of(bank_id: UUID) -> BankPast:
@@ -107,7 +95,7 @@ def composition_rows(
     bank: UUID, now: datetime, stretch: Stretch, *, group: str = "", adapter: str = ""
 ) -> list[CompositionRow]:
     """What a bank holds now, by age and group; with `adapter`, what was scored by that one."""
-    rows = Memory.objects.filter(bank=bank, state=State.HELD, **stretch.fields("at"))
+    rows = Memory.objects.filter(stretch.where("at"), bank=bank, state=State.HELD)
     rows = rows.filter(adapter=adapter) if adapter else rows
     told = rows.values_list("at", "kind", "role", "pinned", "tokens", "importance")
     each = [
@@ -154,8 +142,9 @@ class FullnessRow:
     tokens_most: float
 
 
-def fullness_rows(past: BankPast, step: str, stretch: Stretch) -> list[FullnessRow]:
-    """One row a step in which something happened, in order."""
+def fullness_rows(past: BankPast, step: str, stretch: Stretch, *, adapter: str = "") -> list[FullnessRow]:
+    """One row a step in which something happened, in order; with `adapter`, while that one judged."""
+    stretch = past.while_judged_by(adapter, stretch)
     out: dict[datetime, FullnessRow] = {}
     events = past.history.events
     for number, event in enumerate(events, 1):
@@ -192,14 +181,15 @@ class TurnoverRow:
     gone: int  # withdrawn, twins, forgotten, erased
 
 
-def turnover_rows(pasts: Iterable[BankPast], step: str, stretch: Stretch) -> list[TurnoverRow]:
-    """One row a step in which something came or left, in order."""
+def turnover_rows(pasts: Iterable[BankPast], step: str, stretch: Stretch, *, adapter: str = "") -> list[TurnoverRow]:
+    """One row a step in which something came or left, in order; with `adapter`, while that one judged."""
     sums: dict[datetime, list[int]] = defaultdict(lambda: [0] * 5)
     for past in pasts:
+        during = past.while_judged_by(adapter, stretch)
         for span in past.history.spans:
-            if stretch.has(span.came_at):
+            if during.has(span.came_at):
                 sums[begins(span.came_at, step, stretch.zone)][0 if span.how == "written" else 1] += 1
-            if span.left_at is not None and stretch.has(span.left_at):
+            if span.left_at is not None and during.has(span.left_at):
                 place = 2 if span.reason in FOR_ROOM else 3 if span.reason == "merged" else 4
                 sums[begins(span.left_at, step, stretch.zone)][place] += 1
     return [TurnoverRow(at, *counts) for at, counts in sorted(sums.items())]
@@ -263,8 +253,9 @@ class BankRow:
     last: datetime  # when its ledger grew last
 
 
-def bank_row(past: BankPast, stretch: Stretch, *, name: str, opened: bool) -> BankRow:
-    """One bank's line."""
+def bank_row(past: BankPast, stretch: Stretch, *, name: str, opened: bool, adapter: str = "") -> BankRow:
+    """One bank's line; with `adapter`, what came, left and was recalled while that one judged."""
+    stretch = past.while_judged_by(adapter, stretch)
     state, spans, events = past.history.state, past.history.spans, past.history.events
     return BankRow(
         past.bank.pk, name, opened, state.held, state.budget.memories, _share(state.held, state.budget.memories),

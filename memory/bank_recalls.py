@@ -11,10 +11,11 @@ from uuid import UUID
 
 from django.db import connection
 
-from memory.bank_past import AGES, BankPast, Stretch, age_of, begins, group_of
+from memory.bank_past import AGES, BankPast, age_of, begins, group_of
 from memory.engine.types import State
 from memory.history import Span
 from memory.models import Memory, Recall
+from memory.stretch import Stretch
 
 _WORK = """
 SELECT handed.memory::uuid, count(*), sum(handed.weight::float8)

@@ -20,8 +20,9 @@ from agora_web.pages.door_figure import memory_address
 from agora_web.pages.reach import MOST_BANKS, Reach, all_banks, each, one_bank, worded
 from memory import life
 from memory.api.figures import Drawn, FigureQuery, FigureView
-from memory.bank_past import BankPast, Stretch, past_of
+from memory.bank_past import BankPast, past_of
 from memory.figure_rows import Column
+from memory.stretch import Stretch
 
 FILTERS: dict[str, str | Promise] = {
     "kind": gettext_lazy("kind of memory"), "reason": gettext_lazy("reason"), "adapter": gettext_lazy("adapter"),
@@ -47,6 +48,7 @@ class BankFigure(FigureView):
     alone: bool  # one bank's page
     now: datetime
     uses: tuple[str, ...] = ()  # filters, besides days and agent, that this figure follows
+    timed = False  # of an adapter it shows the times in which that one judged, not what it scored
 
     def drawn(self, asked: dict[str, Any], **ids: UUID) -> Drawn:
         self.alone, self.now = "bank_id" in ids, timezone.now()
@@ -68,6 +70,10 @@ class BankFigure(FigureView):
     def pasts(self) -> list[BankPast]:
         return each(self.reached, lambda one: past_of(one.bank))
 
+    def during(self, bank: UUID, asked: dict[str, Any], stretch: Stretch) -> Stretch:
+        """Of these days what the adapter asked for judged in this bank, inside its door; all of them for none."""
+        return past_of(bank).while_judged_by(asked["adapter"], stretch) if asked["adapter"] else stretch
+
     def names(self) -> dict[UUID, str]:
         return {one.bank: one.name for one in self.reached}
 
@@ -79,9 +85,12 @@ class BankFigure(FigureView):
 
     def _note(self, found: Drawn, asked: dict[str, Any]) -> str:
         idle = [str(label) for name, label in FILTERS.items() if asked[name] and name not in self.uses]
-        if not idle or found.empty:
-            return found.note
-        return f"{found.note} {_('Not filtered by %(names)s.') % {'names': ', '.join(idle)}}".strip()
+        notes = [] if found.empty else [found.note]
+        if self.timed and asked["adapter"]:
+            notes.append(_("Only times in which %(adapter)s judged count.") % {"adapter": asked["adapter"]})
+        if idle and not found.empty:
+            notes.append(_("Not filtered by %(names)s.") % {"names": ", ".join(idle)})
+        return " ".join(note for note in notes if note)
 
 
 def stretch_of(asked: dict[str, Any]) -> Stretch:

@@ -16,9 +16,10 @@ from agora_web.pages.door_figure import memory_address
 from agora_web.pages.reach import each, worded
 from memory import bank_lists, bank_past, bank_recalls
 from memory.api.figures import Drawn
-from memory.bank_past import Stretch, past_of
+from memory.bank_past import past_of
 from memory.charts import bank_recalls as charts
 from memory.figure_rows import Column
+from memory.stretch import Stretch
 from training.models import Label, Source
 
 
@@ -115,13 +116,13 @@ class Never(BankFigure):
 
 
 class Again(BankFigure):
-    row, name = bank_lists.AgainRow, "told-again"
+    row, name, uses, timed = bank_lists.AgainRow, "told-again", ("adapter",), True
 
     def finished(self, rows: Sequence[Any]) -> Sequence[Any]:
         return self.with_texts(rows)
 
     def of(self, asked: dict[str, Any], stretch: Stretch) -> Drawn:
-        found = each(self.reached, lambda one: bank_lists.again_rows(one.bank, stretch))
+        found = each(self.reached, lambda one: bank_lists.again_rows(one.bank, self.during(one.bank, asked, stretch)))
         rows = sorted((row for part in found for row in part), key=lambda row: (-row.times, -row.last.timestamp()))
         columns = [
             Column("text", _("Memory"), "words", of_memory), *self.bank_column(),
@@ -138,13 +139,13 @@ class Again(BankFigure):
 
 
 class Doubts(BankFigure):
-    row, name = bank_lists.DoubtRow, "contradictions"
+    row, name, uses, timed = bank_lists.DoubtRow, "contradictions", ("adapter",), True
 
     def finished(self, rows: Sequence[Any]) -> Sequence[Any]:
         return worded(self.reached, rows, bank_lists.with_both_texts)
 
     def of(self, asked: dict[str, Any], stretch: Stretch) -> Drawn:
-        found = each(self.reached, lambda one: bank_lists.doubt_rows(one.bank, stretch))
+        found = each(self.reached, lambda one: bank_lists.doubt_rows(one.bank, self.during(one.bank, asked, stretch)))
         rows = sorted((row for part in found for row in part), key=lambda row: row.at, reverse=True)
         columns = [
             Column("text", _("Older memory"), "words", of_memory),

@@ -16,9 +16,10 @@ from agora_web.pages.bank_figure import BankFigure, address_of, bank_address, of
 from agora_web.pages.reach import each
 from memory import bank_lists, bank_past
 from memory.api.figures import Drawn
-from memory.bank_past import Stretch, past_of
+from memory.bank_past import past_of
 from memory.charts import banks as charts
 from memory.figure_rows import Column
+from memory.stretch import Stretch
 
 
 def conversation_address(conversation: UUID) -> str:
@@ -27,12 +28,14 @@ def conversation_address(conversation: UUID) -> str:
 
 
 class Beside(BankFigure):
-    row, name = bank_past.BankRow, "banks"
+    row, name, uses, timed = bank_past.BankRow, "banks", ("adapter",), True
 
     def of(self, asked: dict[str, Any], stretch: Stretch) -> Drawn:
         rows = each(
             self.reached,
-            lambda one: bank_past.bank_row(past_of(one.bank), stretch, name=one.name, opened=one.opened),
+            lambda one: bank_past.bank_row(
+                past_of(one.bank), stretch, name=one.name, opened=one.opened, adapter=asked["adapter"]
+            ),
         )
         columns = [
             Column("name", _("Bank"), "text", bank_address), Column("held", _("Memories"), "number"),
@@ -87,10 +90,13 @@ def _composed(rows: Sequence[bank_past.CompositionRow]) -> str:
 
 
 class Conversations(BankFigure):
-    row, name = bank_lists.ConversationRow, "conversations"
+    row, name, uses, timed = bank_lists.ConversationRow, "conversations", ("adapter",), True
 
     def of(self, asked: dict[str, Any], stretch: Stretch) -> Drawn:
-        (found,) = each(self.reached, lambda one: one.door.rows(bank_lists.conversation_rows(one.bank, stretch)))
+        (found,) = each(
+            self.reached,
+            lambda one: one.door.rows(bank_lists.conversation_rows(one.bank, self.during(one.bank, asked, stretch))),
+        )
         rows: Sequence[bank_lists.ConversationRow] = found
         columns = [
             Column("title", _("Conversation"), "words", lambda row: conversation_address(row.conversation)),
@@ -114,12 +120,13 @@ class Conversations(BankFigure):
 
 
 class Fullness(BankFigure):
-    row, name = bank_past.FullnessRow, "fullness"
+    row, name, uses, timed = bank_past.FullnessRow, "fullness", ("adapter",), True
 
     def of(self, asked: dict[str, Any], stretch: Stretch) -> Drawn:
         pasts = self.pasts()
         step = bank_past.step_of(pasts, stretch, self.now)
-        rows = [row for past in pasts for row in bank_past.fullness_rows(past, step, stretch)]
+        adapter = asked["adapter"]
+        rows = [row for past in pasts for row in bank_past.fullness_rows(past, step, stretch, adapter=adapter)]
         columns = [
             Column("at", _("From"), "time"), *self.bank_column(), Column("memories", _("Memories"), "number"),
             Column("budget_memories", _("of at most"), "number"), Column("most", _("at the fullest"), "number"),
@@ -143,12 +150,12 @@ class Fullness(BankFigure):
 
 
 class Turnover(BankFigure):
-    row, name = bank_past.TurnoverRow, "turnover"
+    row, name, uses, timed = bank_past.TurnoverRow, "turnover", ("adapter",), True
 
     def of(self, asked: dict[str, Any], stretch: Stretch) -> Drawn:
         pasts = self.pasts()
         step = bank_past.step_of(pasts, stretch, self.now)
-        rows = bank_past.turnover_rows(pasts, step, stretch)
+        rows = bank_past.turnover_rows(pasts, step, stretch, adapter=asked["adapter"])
         columns = [
             Column("at", _("From"), "time"), Column("written", _("Written"), "number"),
             Column("back", _("Came back"), "number"), Column("evicted", _("Left for room"), "number"),

@@ -12,12 +12,12 @@ import pytest
 
 from agora_web.accounts.models import User
 from memory import bank_lists, bank_past, bank_recalls
-from memory.bank_past import Stretch
 from memory.engine.types import State
-from memory.models import Doubt, Event, Memory, Recall
+from memory.models import Doubt, Event, Memory, Recall, Turn
 from memory.services import memories
 from memory.services.conversations import forget_conversation
 from memory.services.turns import NotFound
+from memory.stretch import Stretch
 from tests.memory.services.desk import Desk
 from tests.scenes import make_person
 
@@ -138,6 +138,8 @@ def test_a_banks_line_has_its_numbers(desk: Desk) -> None:
     assert (row.recalls, row.share, row.opened) == (1, 1.0, True)
     later = bank_past.bank_row(past(desk), Stretch(since=datetime(2999, 1, 1, tzinfo=UTC)), name="", opened=False)
     assert (later.written, later.evicted, later.recalls, later.held) == (0, 0, 0, 5)
+    none = bank_past.bank_row(past(desk), ALL, name="", opened=False, adapter="none such")
+    assert (none.written, none.evicted, none.recalls, none.held) == (0, 0, 0, 5)
 
 
 def test_the_work_of_each_memory_is_the_weight_that_its_recalls_tell(desk: Desk) -> None:
@@ -259,6 +261,14 @@ def test_conversations_of_a_bank_say_what_is_left_of_them_and_forgotten_ones_are
         for key, row in rows.items():
             of = Memory.objects.filter(bank=desk.bank_id, conversation=key)
             assert (row.held, row.archived) == tuple(of.filter(state=state).count() for state in ("held", "archived"))
+        # used in this time is what had a turn in it, whatever was done with it later
+        turn = Turn.objects.get(conversation=other)
+        until = Stretch(until=turn.created_at)
+        assert [row.conversation for row in bank_lists.conversation_rows(desk.bank_id, until)] == [desk.conversation_id]
+        assert len(bank_lists.conversation_rows(desk.bank_id, Stretch(since=turn.created_at))) == 1
+        desk.tell("My dog is old")
+        assert len(bank_lists.conversation_rows(desk.bank_id, Stretch(since=turn.created_at))) == 2
+        assert len(bank_lists.conversation_rows(desk.bank_id, Stretch(until=turn.created_at))) == 1
         forget_conversation(other, keep_memories=True, now=datetime.now(UTC))
         assert [row.conversation for row in bank_lists.conversation_rows(desk.bank_id, ALL)] == [desk.conversation_id]
 

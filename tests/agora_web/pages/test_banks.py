@@ -249,7 +249,16 @@ def test_filters_choose_rows_and_say_where_they_do_not(ana: User, talk: Conversa
     assert figure(client, f"{base}/leaving/", reason="twin")["empty"]
     assert figure(client, f"{base}/composition/", kind="user")["table"]["total"] == 1
     assert "Not filtered by kind of memory" in figure(client, f"{base}/turnover/", kind="user")["note"]
-    for name, _view in OF_ONE:
+    with acting_as(ana.pk):
+        judges = Memory.objects.filter(bank=talk.bank_id)[0].adapter
+    for name, view in OF_ONE:
+        whole, its, others = (
+            figure(client, f"{base}/{name}/", **query) for query in ({}, {"adapter": judges}, {"adapter": "none-1"})
+        )
+        assert its["table"] == whole["table"], name
+        assert others["empty"] or name in ("beside", "never"), name
+        assert (f"Only times in which {judges} judged count." in its["note"]) == view.timed
+        assert "Not filtered by adapter" not in its["note"]
         past = figure(client, f"{base}/{name}/", until="2020-01-01")
         assert past["empty"] or name in ("never",), name
     assert client.get(f"{base}/work/", {"since": "yesterday"}).status_code == 400

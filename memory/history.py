@@ -265,6 +265,8 @@ def _follows(history: BankHistory, bank: Bank) -> bool:
     if known and (known[0].at, known[0].kind) != (came[0][0].at, came[0][0].kind):
         return False
     history.extend(came[len(known) :])
+    if len(came) >= EVERY:
+        gc.freeze()  # or the next look for garbage goes through all of it: half a second that some request would wait
     return True
 
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -43,15 +44,15 @@ _CONFIGURED, _WRITTEN, _EVICTED, _RECALLED = Kind.CONFIGURED, Kind.WRITTEN, Kind
 _HELD, _ARCHIVED = State.HELD, State.ARCHIVED
 
 
-@dataclass(frozen=True)
-class BankEvent:
-    """One line of a ledger. `seq` counts from 1 within its bank, without gaps."""
+class BankEvent(NamedTuple):
+    """One line of a ledger. `seq` counts from 1 within its bank, without gaps. (A tuple, as marks are: a long life has
+    tens of thousands.)"""
 
     seq: int
     kind: Kind
     at: datetime
     memory: UUID | None = None
-    data: Mapping[str, Any] = field(default_factory=dict)
+    data: Mapping[str, Any] = MappingProxyType({})
 
 
 class Mark(NamedTuple):

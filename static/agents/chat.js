@@ -7,6 +7,7 @@ import { Composer } from "./chat/composer.js";
 import { ConversationList } from "./chat/conversations.js";
 import { startKeys } from "./chat/keys.js";
 import { LabellingSwitch } from "./chat/labelling.js";
+import { beginLife, pointLifeLink } from "./chat/life_link.js";
 import { Follower } from "./chat/scroll.js";
 import { TurnSocket } from "./chat/socket.js";
 import { Thread } from "./chat/thread.js";
@@ -117,6 +118,7 @@ class ChatPage {
       this.head(conversation.title, conversation.agent, id, conversation.labelling);
       this.analysts.show(conversation.analysts, conversation.agent?.name);
       this.thread.showAll(turns, mark);
+      beginLife(turns.length);
       this.refresh();
       if (this.thread.isEmpty) showEmpty(this.agentName);
       else hideWelcome();
@@ -144,8 +146,7 @@ class ChatPage {
     at("agent-notice").textContent = agent?.notice ?? "";
     at("agent-notice").hidden = !agent?.notice;
     at("thread-head").hidden = false;
-    at("life-link").hidden = !conversation;
-    if (conversation) at("life-link").href = at("life-link").dataset.address.replace(/[0-9a-f-]{36}/, conversation);
+    pointLifeLink(conversation);
     this.title(title);
   }
 

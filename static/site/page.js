@@ -1,4 +1,5 @@
-/* What every page does: the theme switch, menus that close, times in the person's zone. */
+/* What every page does: the theme switch, menus that close, times in the person's zone, pages begun ahead. */
+import { startAhead } from "./ahead.js";
 import { icon } from "./dom.js";
 import { toast } from "./toast.js";
 import { age, fullTime } from "./when.js";
@@ -82,5 +83,6 @@ startMenus();
 liftNotices();
 focusErrors();
 startConfirmations();
+startAhead();
 showTimes(document);
 document.addEventListener("agora:times", () => showTimes(document));

@@ -1,4 +1,3 @@
-from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID
 
@@ -106,7 +105,7 @@ def test_replay_in_two_steps_is_replay_in_one(ledger: Ledger) -> None:
 def test_a_gap_or_a_repetition_is_refused(ledger: Ledger, seq: int) -> None:
     state = replay(ledger.events)
     with pytest.raises(BankError, match=f"event {seq} follows 3") as raised:
-        apply(state, replace(ledger.events[-1], seq=seq))
+        apply(state, ledger.events[-1]._replace(seq=seq))
     assert not raised.value.retryable
 
 

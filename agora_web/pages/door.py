@@ -36,4 +36,4 @@ def opened() -> list[Door]:
 
 def own() -> Door:
     """The door to what is one's own."""
-    return Door(owner=None, bank=None, mask=masked)
+    return Door(None, masked)

@@ -13,7 +13,7 @@ from django.utils import timezone
 from agents.models import Agent
 from agents.services import start_chat, take_seat
 from agora_web.accounts.models import User
-from memory.models import Conversation, Doubt, Job, LabReplay, LabResult, Memory, Recall, Turn, TurnState
+from memory.models import Conversation, Doubt, Job, LabReplay, LabResult, Look, Memory, Recall, Turn, TurnState
 from memory.services import memories
 from memory.services.conversations import forget_conversation, rename_conversation
 from memory.services.recalls import prepare_cue, recall_for_turn
@@ -107,6 +107,7 @@ def live(person: User, agent: Agent, word: str) -> Life:
             budget="2", memories=2, tokens=100, turns=3, told=6, held=2, evicted=4, merged=0, recalled=3, missed=1,
             wanted=1.0, missed_weight=0.5, regretted=1, misses=[[str(held[1].pk), 1, 2, 3, 1, 0.5]],
         )  # fmt: skip
+        Look.objects.create(owner=person, bank_id=conversation.bank_id, day=now.date(), first=now, last=now)
         memories.erase(memories_there.filter(state="archived").latest("written_seq").pk, now=now)
         return Life(
             person=person.pk,

@@ -368,6 +368,8 @@ def looks(talk: Conversation) -> list[tuple[str, int, int]]:
 def test_the_owner_reads_on_the_banks_page_who_looked_when_and_how_much(
     ana: User, ben: User, talk: Conversation
 ) -> None:
+    ana.time_zone = "Asia/Kolkata"
+    ana.save()
     own, client, path = client_of(ana), client_of(ben), f"/memories/banks/{talk.bank_id}/"
     assert "Who has looked at it" not in said(own, path)
     let(talk)
@@ -381,6 +383,9 @@ def test_the_owner_reads_on_the_banks_page_who_looked_when_and_how_much(
     page = said(own, path)
     assert "ben@example.org" in page
     assert "4 pages, 3 exports" in page
+    with acting_as(ana.pk):
+        look = Look.objects.get()
+    assert f"{look.day.day} {look.day:%b %Y}, {look.first.astimezone(ana.zone):%H:%M}" in page
     let(talk, False)
     assert "4 pages, 3 exports" in said(own, path), "what was looked at stays known when the bank is shut"
     with acting_as(ben.pk):

@@ -374,6 +374,8 @@ def test_the_owner_reads_on_the_banks_page_who_looked_when_and_how_much(
     assert "Who has looked at it" not in said(own, path)
     let(talk)
     assert "No analyst has looked at it yet." in said(own, path)
+    said(client, ALL[0])
+    assert "figures alone" in said(own, path)
     for page in pages(talk):
         said(client, page)
     for address in (figures(talk)[0], figures(talk)[-1], ALL[0]):

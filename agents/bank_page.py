@@ -29,6 +29,7 @@ from memory.services.rebudget import Applied, Preview, PreviewStale, Promise, pr
 from memory.services.turns import NotFound
 
 SHOWN = 500  # of what would leave; the page says how many more there are
+LOOKS_SHOWN = 30  # likewise
 SALT = "change of a bank"
 PROMISE_SECONDS = 3600
 FIGURES = ("held", "archived", "tokens", "budget_memories", "budget_tokens")
@@ -127,6 +128,8 @@ def _page(
         "fill": {name: figure(fill[name]) for name in FIGURES},
         "undo_minutes": settings.UNDO_MINUTES, "served": memory.served_by(seat.bank),
     }  # fmt: skip
+    looks = memory.looks_at(seat.bank_id)
+    context |= {"looks": looks[:LOOKS_SHOWN], "more_looks": max(0, looks.count() - LOOKS_SHOWN)}
     if seen is not None:
         plan = seen.plan
         context |= {

@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 from django.conf import settings
 
-from agora_web.local.bootstrap import bootstrap
+from agora_web.local.bootstrap import ANALYST, APP, bootstrap
 
 
 class Stage(Enum):
@@ -69,8 +69,17 @@ def folder_of(app: str) -> Path:
 
 
 def bootstrap_server(url: str) -> None:
-    """Prepare the server that DATABASE_URL names, unless its roles can sign in already: then nothing is missing."""
-    try:
-        sign_in("owner").close()
-    except psycopg.OperationalError:
+    """Prepare the server that DATABASE_URL names, unless its roles can sign in already and none is missing."""
+    if not _has_all_roles():
         bootstrap(url, settings.DATABASES["owner"]["NAME"], settings.ROLE_PASSWORDS)
+
+
+def _has_all_roles() -> bool:
+    """Whether the owner can sign in, and the application may become what it is behind the analyst's door."""
+    try:
+        with sign_in("owner") as connection:
+            members = "SELECT count(*) FROM pg_auth_members WHERE roleid = to_regrole(%s) AND member = to_regrole(%s)"
+            found = connection.execute(members, [ANALYST, APP]).fetchone()
+    except psycopg.OperationalError:
+        return False
+    return bool(found and found[0])

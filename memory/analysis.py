@@ -1,7 +1,8 @@
-"""The analyst's door: a bank that its owner opened is read as its owner, in a transaction that can change nothing.
+"""The analyst's door: a bank that its owner opened is read as itself alone, in a savepoint that can change nothing.
 
 Who may pass is asked of the database (`agora_opened_bank`), which answers for the acting user, and answers nothing
-but to an analyst about a bank that is open now. What is one's own needs no door: it is read as oneself.
+but to an analyst about a bank that is open now. Behind the door the database has another role, which sees that bank's
+rows and nothing else of anybody. What is one's own needs no door: it is read as oneself.
 """
 
 from __future__ import annotations
@@ -14,26 +15,31 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from memory.tenancy import acting_as
-
 Shown = Callable[[str], str]
 
 WORDS = ("text", "title", "newer_text")  # fields of rows that people's words are in: masked behind the door
 NAMES = ("speaker",)  # fields that say who it is: left out behind it
 
 
+# Set for one savepoint. Whoever came back to the application's role in it would act as the analyst, who sees nothing
+# there; and a bank named instead of this one shows nothing unless it was opened too.
+_OPEN = (
+    "SELECT set_config('agora.bank', %s, true), set_config('transaction_read_only', 'on', true), "
+    "set_config('role', 'agora_analyst', true)"
+)
+
+
 @dataclass(frozen=True)
 class Door:
-    """How one person reads a bank, or a thing in it: as themselves, or, masked, as the owner who opened it."""
+    """How one person reads a bank, or a thing in it: as themselves, or, masked, what its owner opened to analysts."""
 
-    owner: UUID | None  # whose bank it is, where it is somebody else's
-    bank: UUID | None  # the opened bank; None where one reads as oneself
+    bank: UUID | None  # the opened bank, somebody else's; None where one reads as oneself
     mask: Shown
 
     @property
     def masked(self) -> bool:
         """Whether this is another person's bank, of which an analyst sees no more than is left after masking."""
-        return self.owner is not None
+        return self.bank is not None
 
     def shown(self, text: str) -> str:
         """A text as whoever reads may see it."""
@@ -50,15 +56,16 @@ class Door:
 
     @contextmanager
     def open(self) -> Iterator[Door]:
-        """Read through the door: inside it the database sees the owner, and refuses every change."""
-        if self.owner is None:
+        """Read through the door: inside it the database shows the opened bank alone, and refuses every change."""
+        if self.bank is None:
             yield self
             return
-        with transaction.atomic(), acting_as(self.owner):
+        with transaction.atomic():
             with connection.cursor() as cursor:
-                # In a savepoint this ends with it, and inside it nothing can set it back.
-                cursor.execute("SET LOCAL transaction_read_only = on")
+                cursor.execute(_OPEN, [str(self.bank)])
             yield self
+            # Nothing was written; taken back, the savepoint takes role and settings with it, whatever happened inside.
+            transaction.set_rollback(True)
 
 
 def door_to(thing: UUID, mask: Shown) -> Door:
@@ -67,13 +74,13 @@ def door_to(thing: UUID, mask: Shown) -> Door:
     Where nothing was opened to them they read as themselves, and find what is theirs alone.
     """
     with connection.cursor() as cursor:
-        cursor.execute("SELECT bank, owner FROM agora_opened_bank(%s)", [thing])
+        cursor.execute("SELECT bank FROM agora_opened_bank(%s)", [thing])
         found = cursor.fetchone()
-    return Door(owner=found[1], bank=found[0], mask=mask) if found else Door(owner=None, bank=None, mask=mask)
+    return Door(found[0] if found else None, mask)
 
 
 def opened_doors(mask: Shown) -> list[Door]:
     """The doors to all banks that others opened to the acting user, in the order in which the banks were made."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT bank, owner FROM agora_opened_banks()")
-        return [Door(owner=owner, bank=bank, mask=mask) for bank, owner in cursor.fetchall()]
+        cursor.execute("SELECT bank FROM agora_opened_banks()")
+        return [Door(bank, mask) for (bank,) in cursor.fetchall()]

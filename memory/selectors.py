@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from memory.adapters import adapter_of, shipped_adapter
 from memory.engine.bank import Kind
 from memory.engine.types import State
-from memory.models import Bank, Conversation, Doubt, Event, Memory, MemorySource, Recall, Turn
+from memory.models import Bank, Conversation, Doubt, Event, Look, Memory, MemorySource, Recall, Turn
 from memory.services.turns import NotFound
 
 NEAR_MISSES = 5
@@ -255,3 +255,8 @@ def _doubt(row: Memory) -> dict[str, Any] | None:
 def instant(at: datetime | None) -> str | None:
     """ISO 8601, or None."""
     return at.isoformat() if at else None
+
+
+def looks_at(bank_id: UUID) -> QuerySet[Look]:
+    """Which analysts looked at a bank on which days, the latest first."""
+    return Look.objects.filter(bank=bank_id).select_related("analyst")

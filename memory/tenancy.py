@@ -128,6 +128,21 @@ def ruled_table(table: str, *rules: str, worker: str = "ALL") -> migrations.RunS
                              _for_worker(worker)])  # fmt: skip
 
 
+# The opened bank that a transaction reads behind the analyst's door; none for everybody else. Asked once a statement.
+DOOR_BANK = "(SELECT agora_bank_behind_door())"
+
+
+def behind_door(table: str, rule: str = f"bank_id = {DOOR_BANK}") -> migrations.RunSQL:
+    """What the role `agora_analyst` sees of a table: the opened bank's rows, by `rule`. What is not told so it may
+    not read at all. Tables that a rule looks into show it the opened bank's rows too.
+    """
+    return migrations.RunSQL(
+        [f"GRANT SELECT ON {table} TO agora_analyst",
+         f"CREATE POLICY {table}_door ON {table} FOR SELECT TO agora_analyst USING ({rule})"],
+        [f"DROP POLICY {table}_door ON {table}", f"REVOKE SELECT ON {table} FROM agora_analyst"],
+    )  # fmt: skip
+
+
 def _verb_and_rest(rule: str) -> tuple[str, str]:
     _for, verb, rest = rule.split(" ", 2)
     return f"{_for} {verb}", rest

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, make_dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Q
+from django.contrib.auth import get_user_model
+from django.db.models import Count, Prefetch, Q
 
 from memory import selectors
 from memory.engine.bank import Kind
@@ -51,7 +52,8 @@ class Why:
 def why_of(recall_id: UUID) -> Why:
     """One recall. Raises `NotFound`."""
     trace = selectors.recall(recall_id)
-    turn = Turn.objects.select_related("conversation__bank__space", "owner").get(pk=trace.turn_id)
+    of_owner = Prefetch("owner", get_user_model().objects.only("time_zone"))  # an analyst may read no more of people
+    turn = Turn.objects.select_related("conversation__bank__space").prefetch_related(of_owner).get(pk=trace.turn_id)
     previous = turns_before(turn, trace, 1)[-1:] if trace.with_previous else []
     there = set(trace.recalled)
     erased = tuple(memory for memory in _handed_on(trace) if memory not in there)

@@ -13,7 +13,7 @@ from django.utils import timezone
 from agents.models import Agent
 from agents.services import start_chat, take_seat
 from agora_web.accounts.models import User
-from memory.models import Conversation, Doubt, Job, LabReplay, LabResult, Memory, Recall, Turn, TurnState
+from memory.models import Conversation, Doubt, Job, LabReplay, LabResult, Look, Memory, Recall, Turn, TurnState
 from memory.services import memories
 from memory.services.conversations import forget_conversation, rename_conversation
 from memory.services.recalls import prepare_cue, recall_for_turn
@@ -90,9 +90,10 @@ def live(person: User, agent: Agent, word: str) -> Life:
     take_turn(person, away, f"{word} belongs to what is forgotten.")
     with acting_as(person.pk):
         now = timezone.now()
+        memories_there = Memory.objects.filter(bank=conversation.bank_id)
         rename_conversation(conversation.pk, f"About {word}")
         forget_conversation(away.pk, keep_memories=True, now=now)
-        held = list(Memory.objects.filter(state="held").order_by("-written_seq"))
+        held = list(memories_there.filter(state="held").order_by("-written_seq"))
         memories.forget(held[0].pk, now=now)
         Doubt.objects.create(
             owner=person, bank_id=conversation.bank_id, memory=held[1], newer=held[2], what=Doubt.What.NUMBER
@@ -106,7 +107,8 @@ def live(person: User, agent: Agent, word: str) -> Life:
             budget="2", memories=2, tokens=100, turns=3, told=6, held=2, evicted=4, merged=0, recalled=3, missed=1,
             wanted=1.0, missed_weight=0.5, regretted=1, misses=[[str(held[1].pk), 1, 2, 3, 1, 0.5]],
         )  # fmt: skip
-        memories.erase(Memory.objects.filter(state="archived").latest("written_seq").pk, now=now)
+        Look.objects.create(owner=person, bank_id=conversation.bank_id, day=now.date(), first=now, last=now)
+        memories.erase(memories_there.filter(state="archived").latest("written_seq").pk, now=now)
         return Life(
             person=person.pk,
             bank=conversation.bank_id,
@@ -116,7 +118,7 @@ def live(person: User, agent: Agent, word: str) -> Life:
             turn=turns[-1].pk,
             recall=Recall.objects.filter(turn=turns[-1]).values_list("pk", flat=True)[0],
             held=held[1].pk,
-            archived=Memory.objects.filter(state="archived").values_list("pk", flat=True)[0],
+            archived=memories_there.filter(state="archived").values_list("pk", flat=True)[0],
             forgotten=held[0].pk,
             replay=replay.pk,
             job=Job.objects.values_list("pk", flat=True)[0],

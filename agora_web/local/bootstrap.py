@@ -13,11 +13,13 @@ from psycopg.conninfo import make_conninfo
 from agora_web.local.errors import LocalServiceError
 
 OWNER, APP, WORKER, BACKUP = "agora_owner", "agora_app", "agora_worker", "agora_backup"
+ANALYST = "agora_analyst"  # what the application becomes behind the analyst's door, and nobody signs in as
 ROLES: Mapping[str, str] = {
     OWNER: "LOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE",
     APP: "LOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE",
     WORKER: "LOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE",
     BACKUP: "LOGIN NOSUPERUSER BYPASSRLS NOCREATEDB NOCREATEROLE",
+    ANALYST: "NOLOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE",
 }
 
 # One bootstrap of a cluster at a time: two at once would both create the roles. Any fixed number.
@@ -73,6 +75,9 @@ def _make_roles(cluster: psycopg.Connection, passwords: Mapping[str, str]) -> No
         cluster.execute(sql.SQL("{} ROLE {} {}").format(sql.SQL(verb), sql.Identifier(role), sql.SQL(rights)))
         if role in passwords:
             cluster.execute(sql.SQL("ALTER ROLE {} PASSWORD {}").format(sql.Identifier(role), passwords[role]))
+    # Without inheritance the application has nothing of it, policies included, until it becomes it.
+    grant = sql.SQL("GRANT {} TO {} WITH INHERIT FALSE, SET TRUE")
+    cluster.execute(grant.format(sql.Identifier(ANALYST), sql.Identifier(APP)))
 
 
 def _make_database(cluster: psycopg.Connection, database: str) -> None:
@@ -100,7 +105,7 @@ def _make_rights(connection: psycopg.Connection) -> None:
     """Rights on tables to come; rights on existing ones stay as the migrations left them."""
     for statement in (
         "ALTER SCHEMA public OWNER TO {owner}",
-        "GRANT USAGE ON SCHEMA public TO {app}, {worker}, {backup}",
+        "GRANT USAGE ON SCHEMA public TO {app}, {worker}, {backup}, {analyst}",
         "ALTER DEFAULT PRIVILEGES FOR ROLE {owner} IN SCHEMA public "
         "GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO {app}, {worker}",
         "ALTER DEFAULT PRIVILEGES FOR ROLE {owner} IN SCHEMA public "
@@ -114,5 +119,6 @@ def _make_rights(connection: psycopg.Connection) -> None:
                 app=sql.Identifier(APP),
                 worker=sql.Identifier(WORKER),
                 backup=sql.Identifier(BACKUP),
+                analyst=sql.Identifier(ANALYST),
             )
         )

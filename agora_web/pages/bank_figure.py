@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.functional import Promise
@@ -14,8 +15,10 @@ from django.utils.timezone import get_current_timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from rest_framework import serializers
+from rest_framework.request import Request
 
 from agora_web.pages import life_words
+from agora_web.pages.door import passed, visit_of
 from agora_web.pages.door_figure import memory_address
 from agora_web.pages.reach import MOST_BANKS, Reach, all_banks, each, one_bank, worded
 from memory import life
@@ -49,6 +52,11 @@ class BankFigure(FigureView):
     now: datetime
     uses: tuple[str, ...] = ()  # filters, besides days and agent, that this figure follows
     timed = False  # of an adapter it shows the times in which that one judged, not what it scored
+
+    def get(self, request: Request, **ids: UUID) -> HttpResponseBase:
+        answer = super().get(request, **ids)
+        passed([one.door for one in self.reached], visit_of(request))
+        return answer
 
     def drawn(self, asked: dict[str, Any], **ids: UUID) -> Drawn:
         self.alone, self.now = "bank_id" in ids, timezone.now()

@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import ensure_csrf_cookie
 
+from agora_web.pages.door import Visit, passed
 from agora_web.pages.life_words import GROUPS, REASONS
 from agora_web.pages.reach import MOST_BANKS, Reach, adapters_of, all_banks, one_bank
 from memory.figure_page import figure_page
@@ -26,9 +27,10 @@ def bank_life(request: HttpRequest, bank_id: UUID) -> HttpResponse:
     """One bank over time."""
     try:
         one = one_bank(bank_id)
+        context = _context([one], bank_id)
     except NotFound as error:
         raise Http404(error.sentence) from error
-    return render(request, "memory/bank_life.html", {"one": one, **_context([one], bank_id)})
+    return render(request, "memory/bank_life.html", {"one": one, **context})
 
 
 @login_required
@@ -38,16 +40,20 @@ def banks(request: HttpRequest) -> HttpResponse:
     """All banks within reach, beside each other and together."""
     found = all_banks()
     agents = sorted({(one.agent_name, one.agent) for one in found if one.agent})
-    context = {
-        "banks": found, "opened": sum(one.opened for one in found), "agents": agents, "most": MOST_BANKS,
-        **_context(found[:MOST_BANKS], None),
-    }  # fmt: skip
+    try:
+        context = _context(found[:MOST_BANKS], None)
+    except NotFound as error:
+        raise Http404(error.sentence) from error
+    context |= {"banks": found, "opened": sum(one.opened for one in found), "agents": agents, "most": MOST_BANKS}
     return render(request, "memory/banks.html", context)
 
 
 def _context(reached: Sequence[Reach], bank_id: UUID | None) -> dict[str, Any]:
+    """What a page of these banks says, noted for the owners of those that were opened."""
+    adapters = adapters_of(reached)
+    passed([one.door for one in reached], Visit.PAGE)
     return {
-        "figures": _figures(bank_id), "groups": GROUPS.items(), "adapters": adapters_of(reached),
+        "figures": _figures(bank_id), "groups": GROUPS.items(), "adapters": adapters,
         "reasons": [(value, label) for value, label in REASONS.items() if value != "held"],
     }  # fmt: skip
 

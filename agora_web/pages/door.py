@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from uuid import UUID
 
+from django.http import HttpRequest
+from rest_framework.request import Request
+
 from memory import analysis
 from memory.analysis import Door
+from memory.services.looks import Visit, note_look
 from training.learner.masking import masked
 
-__all__ = ["Door", "opened", "own", "reading", "to"]
+__all__ = ["Door", "Visit", "opened", "own", "passed", "reading", "to", "visit_of"]
 
 
 @contextmanager
-def reading(thing: UUID) -> Iterator[Door]:
+def reading(thing: UUID, visit: Visit = Visit.PAGE) -> Iterator[Door]:
     """Read a bank, a conversation, a memory or a recall (its id) as the acting user may.
 
     Whatever lies behind is read inside, pages are rendered outside: what a page needs of the person who looks at it is
-    not there. Selectors raise `NotFound` as ever.
+    not there. What an analyst reads is noted for the owner. Selectors raise `NotFound` as ever.
     """
-    with to(thing).open() as door:
+    door = to(thing)
+    with door.open():
         yield door
+    passed([door], visit)
+
+
+def passed(doors: Iterable[Door], visit: Visit) -> None:
+    """Note for the owners that an analyst looked. Raises `NotFound` where a door was shut meanwhile."""
+    note_look([door.bank for door in doors if door.bank is not None], visit)
+
+
+def visit_of(request: HttpRequest | Request) -> Visit:
+    """Whether a figure is asked for, or an export of its rows."""
+    return Visit.EXPORT if request.GET.get("format") else Visit.FIGURE
 
 
 def to(thing: UUID) -> Door:
@@ -36,4 +52,4 @@ def opened() -> list[Door]:
 
 def own() -> Door:
     """The door to what is one's own."""
-    return Door(owner=None, bank=None, mask=masked)
+    return Door(None, masked)

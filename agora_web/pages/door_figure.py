@@ -10,7 +10,7 @@ from django.http.response import HttpResponseBase
 from django.urls import reverse
 from rest_framework.request import Request
 
-from agora_web.pages.door import Door, reading
+from agora_web.pages.door import Door, reading, visit_of
 from memory.api.figures import FigureView
 
 
@@ -21,7 +21,7 @@ class DoorFigure(FigureView):
     door: Door
 
     def get(self, request: Request, **ids: UUID) -> HttpResponseBase:
-        with reading(ids[self.thing]) as self.door:
+        with reading(ids[self.thing], visit_of(request)) as self.door:
             return super().get(request, **ids)
 
     def finished(self, rows: Sequence[Any]) -> Sequence[Any]:

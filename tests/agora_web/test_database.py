@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import psycopg
 import pytest
 from django.conf import settings
 from django.db import connections
 from django.db.migrations.loader import MigrationLoader
 
 from agora_web.accounts.models import User
-from agora_web.database import Stage, expected_migrations, stage
+from agora_web.database import Stage, bootstrap_server, expected_migrations, stage
+from agora_web.local.errors import LocalServiceError
 
 
 def test_the_migrations_found_by_their_files_are_those_that_django_would_run() -> None:
@@ -35,3 +37,22 @@ def test_a_database_without_tables_is_behind_and_none_at_all_is_away(
     assert stage("owner") is Stage.BEHIND
     monkeypatch.setitem(settings.DATABASES["owner"], "HOST", "/nowhere")
     assert stage("owner") is Stage.AWAY
+
+
+def test_a_server_that_was_prepared_before_gets_the_role_that_it_lacks(
+    database_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settings, "ROLE_PASSWORDS", {})
+    url = f"host={settings.PATHS.postgres_socket_dir} user=postgres dbname=postgres"
+    member = "SELECT pg_has_role('agora_app', 'agora_analyst', 'SET')"
+    with psycopg.connect(url, autocommit=True) as superuser:
+        assert superuser.execute(member).fetchone() == (True,)
+        superuser.execute("REVOKE agora_analyst FROM agora_app")
+        try:
+            with pytest.raises(LocalServiceError, match="superuser"):
+                bootstrap_server(url.replace("user=postgres", "user=agora_owner"))
+            bootstrap_server(url)
+            assert superuser.execute(member).fetchone() == (True,)
+        finally:
+            superuser.execute("GRANT agora_analyst TO agora_app WITH INHERIT FALSE, SET TRUE")
+    bootstrap_server("host=/nowhere")  # nothing is missing, so nobody is asked

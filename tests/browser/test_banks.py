@@ -42,6 +42,27 @@ def lived_in(person: Person, page: Page) -> str:
     return found[1]
 
 
+def looked_at(page: Page, bank: str) -> None:
+    """The owner's page of an opened bank says who looked: in light, dark and 360 px without a fault."""
+    wrong: list[str] = []
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        for width, window in (("wide", WIDE), ("360", NARROW)):
+            page.set_viewport_size(window)  # type: ignore[arg-type]
+            page.goto(f"/memories/banks/{bank}/")
+            expect(page.locator(".looks li")).to_have_count(1)
+            expect(page.locator(".looks li")).to_contain_text(re.compile(r"@.*\d pages"))
+            page.locator("#analysts").scroll_into_view_if_needed()
+            page.locator(".looks").scroll_into_view_if_needed()
+            picture_of(page, f"bank-looks-{scheme}-{width}")
+            if scrolls_sideways(page):
+                wrong.append(f"scrolls sideways at {width}")
+            wrong += [f"{scheme}, {width}: {fault}" for fault in faults(page, scheme)]
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size(WIDE)  # type: ignore[arg-type]
+    assert not wrong, "\n".join(wrong)
+
+
 def walk(page: Page, path: str, name: str, figures: tuple[str, ...]) -> None:
     """The page in light, dark and 360 px: pictures, and no fault."""
     wrong: list[str] = []
@@ -80,6 +101,9 @@ def test_an_owner_opens_a_bank_an_analyst_reads_it_masked_and_closing_in_the_cha
     picture_of(own, "bank-settings-shut")
     own.get_by_role("button", name="Open it to analysts").click()
     expect(own.locator("#analysts")).to_contain_text("You opened this bank")
+    expect(own.locator("#analysts")).to_contain_text("No analyst has looked at it yet")
+    own.locator("#analysts").scroll_into_view_if_needed()
+    picture_of(own, "bank-not-looked-at")
     assert faults(own, "light") == []
 
     page.reload()
@@ -97,6 +121,7 @@ def test_an_owner_opens_a_bank_an_analyst_reads_it_masked_and_closing_in_the_cha
     assert "vera@example.net" not in page.content()
     picture_of(page, "opened-conversation")
 
+    looked_at(own, bank)
     own.goto("/chat/")
     notice = own.locator("#analysts-notice")
     expect(notice).to_contain_text("You opened the bank of Scribe to analysts")

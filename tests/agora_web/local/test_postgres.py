@@ -35,6 +35,7 @@ def test_a_cluster_is_bootstrapped_twice_with_roles_extension_and_rights(postgre
     roles = ["agora_app", "agora_backup", "agora_owner", "agora_worker"]
     assert one(superuser, query.format("rolcanlogin AND NOT rolsuper AND NOT rolcreatedb")) == roles
     assert one(superuser, query.format("rolbypassrls")) == ["agora_backup"]
+    assert one(superuser, query.format("NOT rolcanlogin")) == ["agora_analyst"]
     owner = "SELECT pg_get_userbyid(datdba)::text FROM pg_database WHERE datname = 'agora second'"
     assert one(superuser, owner) == "agora_owner"
 

@@ -10,16 +10,17 @@ from uuid import UUID, uuid4
 
 import pytest
 from asgiref.sync import async_to_sync
+from django.db import DatabaseError
 from django.test import Client
 
 from agents.models import Agent
 from agora_web.accounts.models import User
-from agora_web.pages import memory_figures, recall_figures
+from agora_web.pages import door, memory_figures, recall_figures
 from agora_web.pages.bank_recall_figures import OF_ALL, OF_ONE
 from agora_web.pages.life_figures import FIGURES
 from memory.bank_past import LeavingRow
 from memory.figure_rows import read_csv
-from memory.models import Bank, Conversation, Doubt, Memory, Recall
+from memory.models import Bank, Conversation, Doubt, Look, Memory, Recall
 from memory.services import memories
 from memory.services.banks import open_to_analysts
 from memory.services.conversations import forget_conversation, rename_conversation
@@ -354,3 +355,77 @@ def test_nobody_else_opens_a_bank(ben: User, talk: Conversation) -> None:
     assert client.post(f"/memories/banks/{talk.bank_id}/", {"analysts": "open"}).status_code == 404
     with acting_as(talk.owner_id):
         assert not Bank.objects.get(pk=talk.bank_id).open_to_analysts
+
+
+# --- the log of looks -----------------------------------------------------------------------------------------------
+
+
+def looks(talk: Conversation) -> list[tuple[str, int, int]]:
+    with acting_as(talk.owner_id):
+        return [(str(look.analyst), look.pages, look.exports) for look in Look.objects.filter(bank=talk.bank_id)]
+
+
+def test_the_owner_reads_on_the_banks_page_who_looked_when_and_how_much(
+    ana: User, ben: User, talk: Conversation
+) -> None:
+    ana.time_zone = "Asia/Kolkata"
+    ana.save()
+    own, client, path = client_of(ana), client_of(ben), f"/memories/banks/{talk.bank_id}/"
+    assert "Who has looked at it" not in said(own, path)
+    let(talk)
+    assert "No analyst has looked at it yet." in said(own, path)
+    said(client, ALL[0])
+    assert "figures alone" in said(own, path)
+    for page in pages(talk):
+        said(client, page)
+    for address in (figures(talk)[0], figures(talk)[-1], ALL[0]):
+        said(client, address)
+        exported(client, address, format="csv")
+    assert looks(talk) == [("Ben", 4, 3)]
+    page = said(own, path)
+    assert "ben@example.org" in page
+    assert "4 pages, 3 exports" in page
+    with acting_as(ana.pk):
+        look = Look.objects.get()
+    assert f"{look.day.day} {look.day:%b %Y}, {look.first.astimezone(ana.zone):%H:%M}" in page
+    let(talk, False)
+    assert "4 pages, 3 exports" in said(own, path), "what was looked at stays known when the bank is shut"
+    with acting_as(ben.pk):
+        ben.delete()
+    page = said(own, path)
+    assert "A former analyst" in page
+    assert "ben@example.org" not in page
+
+
+def test_every_way_through_the_door_leaves_a_line_and_nothing_else_does(
+    ana: User, ben: User, talk: Conversation
+) -> None:
+    let(talk)
+    for address in [*pages(talk), *figures(talk), "/memories/banks/", *ALL]:
+        with acting_as(ana.pk):
+            Look.objects.all().delete()
+        said(client_of(ben), address)
+        assert [name for name, _pages, _exports in looks(talk)] == ["Ben"], address
+    with acting_as(ana.pk):
+        Look.objects.all().delete()
+    for address in [*pages(talk), figures(talk)[0], "/memories/banks/", ALL[0]]:
+        said(client_of(ana), address)
+    let(talk, False)
+    for address in [*pages(talk), *figures(talk)]:
+        assert client_of(ben).get(address).status_code == 404
+    said(client_of(ben), "/memories/banks/")
+    assert looks(talk) == []
+
+
+def test_what_cannot_be_noted_is_not_shown(ben: User, talk: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
+    let(talk)
+
+    def fails(*_asked: Any) -> None:
+        raise DatabaseError("The log cannot be written.")
+
+    monkeypatch.setattr(door, "note_look", fails)
+    client = Client(raise_request_exception=False)
+    client.force_login(ben)
+    for address in (pages(talk)[0], pages(talk)[1], figures(talk)[0], figures(talk)[-1]):
+        assert client.get(address).status_code == 500, address
+    assert looks(talk) == []

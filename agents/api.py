@@ -50,13 +50,19 @@ class Conversations(APIView):
 
 
 class OneConversation(APIView):
-    """A conversation with its turns; another title."""
+    """A conversation with its last turns, or with some before them; another title."""
 
     class Title(serializers.Serializer[Any]):
         title = serializers.CharField(max_length=400)
 
+    class Part(serializers.Serializer[Any]):
+        before = serializers.IntegerField(min_value=1, max_value=2**31 - 1, required=False)  # an ordinal
+        around = serializers.UUIDField(required=False)  # a turn
+
     def get(self, request: Request, conversation_id: UUID) -> Response:
-        return Response(selectors.conversation_page(conversation_id))
+        asked = self.Part(data=request.query_params)
+        asked.is_valid(raise_exception=True)
+        return Response(selectors.conversation_page(conversation_id, **asked.validated_data))
 
     def patch(self, request: Request, conversation_id: UUID) -> Response:
         asked = self.Title(data=request.data)

@@ -17,6 +17,9 @@ from memory.models import Conversation, Recall, Turn, TurnState
 from memory.models.conversation import OPEN_STATES
 from memory.services.turns import NotFound
 
+TURNS = 60  # that a page of a conversation shows at once
+AFTER = 20  # of them, so many come after a turn that is asked for
+
 
 def agent_json(agent: Agent, opened: Mapping[UUID, UUID] | None = None) -> dict[str, Any]:
     """`opened`: by agent, the person's bank where it is open to analysts."""
@@ -73,12 +76,17 @@ def conversation_json(conversation: Conversation) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def conversation_page(conversation_id: UUID) -> dict[str, Any]:
-    """A conversation with all turns of its present branch. Raises `NotFound`."""
+def conversation_page(
+    conversation_id: UUID, *, before: int | None = None, around: UUID | None = None
+) -> dict[str, Any]:
+    """A conversation with the last turns of its present branch, or the last before an ordinal, or those around a turn.
+    Raises `NotFound`."""
     conversation = memory.conversation(conversation_id)
+    if around is not None:
+        before = memory.turn(around, conversation_id).ordinal + AFTER + 1
     return {
         "conversation": conversation_json(conversation),
-        "turns": turns_json(memory.turns_of(conversation_id)),
+        "turns": turns_json(memory.turns_of(conversation_id, before=before, most=TURNS)),
     }
 
 

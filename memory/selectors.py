@@ -42,20 +42,18 @@ def conversation(conversation_id: UUID) -> Conversation:
     return found
 
 
-def turns_of(conversation_id: UUID) -> list[Turn]:
-    """The turns on the present branch, in order."""
-    return list(
-        Turn.objects.filter(conversation=conversation_id, replaced_at=None)
-        .select_related("parent")
-        .prefetch_related(Prefetch("recalls", queryset=Recall.objects.order_by("at")))
-        .order_by("ordinal")
-    )
+def turns_of(conversation_id: UUID, *, before: int | None = None, most: int | None = None) -> list[Turn]:
+    """The turns on the present branch, in order; of those before ordinal `before` the last `most`."""
+    turns = Turn.objects.filter(conversation=conversation_id, replaced_at=None)
+    turns = turns if before is None else turns.filter(ordinal__lt=before)
+    turns = turns.select_related("parent").prefetch_related(Prefetch("recalls", queryset=Recall.objects.order_by("at")))
+    return list(turns.order_by("-ordinal")[:most])[::-1]
 
 
-def turn(turn_id: UUID) -> Turn:
-    """One turn. Raises `NotFound`."""
+def turn(turn_id: UUID, conversation_id: UUID | None = None) -> Turn:
+    """One turn, of that conversation where one is named. Raises `NotFound`."""
     found = Turn.objects.filter(pk=turn_id, conversation__forgotten_until=None).prefetch_related("recalls").first()
-    if found is None:
+    if found is None or conversation_id not in (None, found.conversation_id):
         raise NotFound(_("There is no such turn."))
     return found
 

@@ -5,12 +5,14 @@ import { say } from "../site/words.js";
 import { AnalystsNotice } from "./chat/analysts.js";
 import { Composer } from "./chat/composer.js";
 import { ConversationList } from "./chat/conversations.js";
+import { Earlier } from "./chat/earlier.js";
 import { startKeys } from "./chat/keys.js";
 import { LabellingSwitch } from "./chat/labelling.js";
 import { beginLife, pointLifeLink } from "./chat/life_link.js";
 import { Follower } from "./chat/scroll.js";
 import { TurnSocket } from "./chat/socket.js";
 import { Thread } from "./chat/thread.js";
+import { TurnLinks } from "./chat/turn-links.js";
 import { hideWelcome, showEmpty, showGone, showStart } from "./chat/welcome.js";
 
 const at = (id) => document.getElementById(id);
@@ -30,10 +32,13 @@ class ChatPage {
     this.agentName = "";
     this.agents = [];
     this.socket = null;
-    this.thread = new Thread(this, (sentence) => { at("announcer").textContent = sentence; });
+    const announce = (sentence) => { at("announcer").textContent = sentence; };
+    this.thread = new Thread(this, announce);
     this.labelling = new LabellingSwitch();
     this.analysts = new AnalystsNotice((bank, open) => this.bankOpened(bank, open));
     this.follower = new Follower(at("thread"), at("jump"));
+    this.earlier = new Earlier(this.thread, this.follower, () => this.conversation, announce);
+    this.links = new TurnLinks(this.earlier, this.follower, () => this.open(fromPath()));
     this.composer = new Composer({ send: (text) => this.send(text), stop: () => this.stop(), editLast: () => this.thread.last?.startEdit() });
     this.list = new ConversationList({
       choose: (id) => this.go(id),
@@ -43,8 +48,6 @@ class ChatPage {
     at("new-conversation").addEventListener("click", () => this.go(""));
     at("connection-now").addEventListener("click", () => this.socket?.tryNow());
     window.addEventListener("popstate", () => this.open(fromPath()));
-    window.addEventListener("hashchange", () => this.pointAtHash());
-    document.addEventListener("click", (event) => this.followLink(event));
     startKeys({
       search: () => this.list.search(),
       create: () => this.go(""),
@@ -78,6 +81,7 @@ class ChatPage {
     this.labelling.show("", "", null);
     this.analysts.show("");
     this.thread.clear();
+    this.earlier.clear();
     this.conversation = id;
     this.readOf = null;
     this.list.select(id);
@@ -117,12 +121,13 @@ class ChatPage {
       this.agent = conversation.agent;
       this.head(conversation.title, conversation.agent, id, conversation.labelling);
       this.analysts.show(conversation.analysts, conversation.agent?.name);
-      this.thread.showAll(turns, mark);
-      beginLife(turns.length);
+      this.thread.showEnd(turns, mark);
+      this.earlier.mark();
+      beginLife(turns.at(-1)?.ordinal ?? 0);
       this.refresh();
       if (this.thread.isEmpty) showEmpty(this.agentName);
       else hideWelcome();
-      if (first && !this.pointAtHash()) this.follower.toEnd();
+      if (first && !(await this.links.point())) this.follower.toEnd();
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       // A thread that stands already stays; the next connection reads it again.
@@ -287,24 +292,6 @@ class ChatPage {
 
   refresh() {
     this.composer.running(Boolean(this.thread.running));
-  }
-
-  /** A link to a turn of the conversation shown, or of another one, opens without loading the page anew. */
-  followLink(event) {
-    const link = event.target.closest?.("a.memory-source");
-    if (!link || event.metaKey || event.ctrlKey || event.shiftKey) return;
-    event.preventDefault();
-    const target = new URL(link.href);
-    const same = target.pathname === window.location.pathname;
-    window.history.pushState({}, "", target.pathname + target.hash);
-    if (same) this.pointAtHash();
-    else this.open(fromPath());
-  }
-
-  pointAtHash() {
-    const node = window.location.hash.startsWith("#turn-") && at(window.location.hash.slice(1));
-    if (node) this.follower.toTurn(node);
-    return Boolean(node);
   }
 }
 

@@ -11,6 +11,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
 
+from agents import selectors as chat
 from agents.models import Agent
 from agora_web.accounts.models import User
 from memory import selectors
@@ -106,6 +107,29 @@ def test_a_conversation_begins_is_read_and_renamed(api: Api, scribe: Agent) -> N
     renamed = api.patch(f"conversations/{begun['id']}/", {"title": "  The   harbour "})
     assert renamed["title"] == "The harbour"
     assert len(api.patch(f"conversations/{begun['id']}/", {"title": "👨‍👩‍👧‍👦 " * 50})["title"]) <= 200
+
+
+def test_a_long_conversation_comes_in_parts(
+    api: Api, ana: User, scribe: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chat, "TURNS", 3)
+    monkeypatch.setattr(chat, "AFTER", 1)
+    talk, other = begin(ana, scribe), begin(ana, scribe)
+    turns = [take_turn(ana, talk, f"Boat {number} is green.") for number in range(1, 8)]
+    elsewhere = take_turn(ana, other, "Elsewhere.")
+
+    def shown(**part: Any) -> list[int]:
+        return [turn["ordinal"] for turn in api.get(f"conversations/{talk.pk}/", **part)["turns"]]
+
+    assert shown() == [5, 6, 7]
+    assert shown(before=5) == [2, 3, 4]
+    assert shown(before=2) == [1]
+    assert shown(before=1) == []
+    assert shown(around=str(turns[2].pk)) == [2, 3, 4]
+    assert shown(around=str(turns[6].pk)) == [5, 6, 7]
+    for part, status in (({"before": "0"}, 400), ({"before": "soon"}, 400), ({"around": "x"}, 400),
+                         ({"around": str(elsewhere.pk)}, 404)):  # fmt: skip
+        assert api.client.get(f"/api/conversations/{talk.pk}/", part).status_code == status
 
 
 def test_conversations_are_listed_newest_first_and_searched_in_what_was_said(

@@ -9,7 +9,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.chat_screen import ChatScreen, spoken_once
-from tests.browser.conftest import Person
+from tests.browser.conftest import Opens, Person
+from tests.browser.test_pages import faults
 from tests.scripted_llm import Script, ScriptedLlm
 
 pytestmark = pytest.mark.browser
@@ -313,3 +314,45 @@ def test_conversations_are_listed_by_day_found_and_forgotten_with_undo(screen: C
     screen.page.locator(".toast").get_by_role("button", name="Undo").click()
     expect(listed).to_have_count(1)
     expect(screen.last.locator(".observation")).to_contain_text("A word about gardening.")
+
+
+def test_a_long_conversation_opens_at_its_end_and_brings_earlier_turns(
+    opens: Opens, long_life: tuple[Person, str], picture: Callable[[Page, str], None]
+) -> None:
+    person, conversation = long_life
+    page = opens(person).new_page()
+    with page.expect_request(re.compile(f"/api/conversations/{conversation}/life/budget/")):
+        page.goto(f"/chat/{conversation}/")  # the page of its memory is begun while it is read
+    turns = page.locator("#turns > article")
+    expect(turns).to_have_count(60)
+    expect(turns.last).to_be_in_viewport()
+    expect(turns.last).to_contain_text("Say 10000.")
+    earlier = page.get_by_role("button", name="Show the turns before: 9,940")
+    first = turns.first
+    first.scroll_into_view_if_needed()
+    earlier.scroll_into_view_if_needed()
+    picture(page, "chat-earlier")
+    before = page.locator("#turns > article", has_text=re.compile(r"Say 9941\."))
+    earlier.click()
+    expect(turns).to_have_count(120)
+    expect(before).to_be_in_viewport()
+    expect(first).to_contain_text("Say 9881.")
+    expect(first).to_be_focused()
+    expect(page.locator("#announcer")).to_have_text("60 earlier turns are shown.")
+    expect(page.get_by_role("button", name="Show the turns before: 9,880")).to_have_count(1)
+
+    # a link to a turn in the middle brings it with those around it, and what is left out is told on both sides
+    middle = person.visitor.get(f"/api/conversations/{conversation}/?before=5001")["turns"][-1]
+    page.goto(f"/chat/{conversation}/#turn-{middle['id']}")
+    page.reload()
+    pointed = page.locator(f"#turn-{middle['id']}")
+    expect(pointed).to_be_in_viewport()
+    expect(pointed).to_contain_text("Say 5000.")
+    expect(turns).to_have_count(120)
+    assert [one.inner_text() for one in page.locator(".turn-gap").all()] == [
+        "Show the turns before: 4,960", "Show the turns before: 4,920",
+    ]  # fmt: skip
+    page.locator(".turn-gap").nth(1).get_by_role("button").click()
+    expect(turns).to_have_count(180)
+    expect(page.locator(".turn-gap").nth(1)).to_have_text("Show the turns before: 4,860")
+    assert faults(page, "light") == []

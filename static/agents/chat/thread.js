@@ -26,8 +26,15 @@ export class Thread {
     return this.views.size === 0 && this.pending.size === 0;
   }
 
+  /** The turns shown, the oldest first. */
+  get inOrder() {
+    return [...this.views.values()].sort((one, other) => one.turn.ordinal - other.turn.ordinal);
+  }
+
   get last() {
-    return [...this.views.values()].sort((one, other) => one.turn.ordinal - other.turn.ordinal).at(-1);
+    let last;
+    for (const view of this.views.values()) if (!last || view.turn.ordinal > last.turn.ordinal) last = view;
+    return last;
   }
 
   get running() {
@@ -53,14 +60,22 @@ export class Thread {
   }
 
   /**
-   * Show a whole conversation; turns that are no longer in it leave. `mark` is the clock when it was asked for: a turn
-   * that a frame has changed since then stays as it is.
+   * Show the end of a conversation; turns that are no longer in it leave. `mark` is the clock when it was asked for: a
+   * turn that a frame has changed since then stays as it is.
    */
-  showAll(turns, mark) {
+  showEnd(turns, mark) {
     const present = new Set(turns.map((turn) => turn.id));
+    const first = turns[0]?.ordinal ?? 0;
     const isNewer = (id) => (this.views.get(id)?.touched ?? 0) > mark;
-    for (const id of [...this.views.keys()]) if (!present.has(id) && !isNewer(id)) this.remove(id);
+    for (const [id, view] of [...this.views]) {
+      if (view.turn.ordinal >= first && !present.has(id) && !isNewer(id)) this.remove(id);
+    }
     for (const turn of turns) if (!isNewer(turn.id)) this.show(turn, false);
+  }
+
+  /** Show turns that were left out so far. */
+  add(turns) {
+    for (const turn of turns) if (!this.views.has(turn.id)) this.show(turn, false);
   }
 
   /** Show a turn that is new or has changed; those it replaces leave. */
@@ -78,7 +93,10 @@ export class Thread {
 
   insert(view) {
     this.views.set(view.turn.id, view);
-    const after = [...this.views.values()].filter((other) => other !== view && other.turn.ordinal > view.turn.ordinal).sort((one, other) => one.turn.ordinal - other.turn.ordinal)[0];
+    let after;
+    for (const other of this.views.values()) {
+      if (other.turn.ordinal > view.turn.ordinal && (!after || other.turn.ordinal < after.turn.ordinal)) after = other;
+    }
     const firstPending = this.pending.values().next().value;
     this.place.insertBefore(view.node, after?.node ?? firstPending?.view.node ?? null);
   }

@@ -19,7 +19,7 @@ from memory.charts.lab import MOST_MARKS, curves_figure, missed_figure
 from memory.figure_rows import Column
 from memory.life import with_words
 from memory.models import LabReplay
-from memory.services.lab import MOST_MISSES
+from memory.services.lab_results import MOST_MISSES
 
 
 def adapter_name(version: str) -> str:
@@ -70,7 +70,8 @@ class Curves(LabFigure):
             return f"{reverse('lab_replay', args=[replay.pk])}?{urlencode(told)}#figure-missed"
 
         drawn = curves_figure(rows, self.of_row, str(self.axis()), names=adapter_name, address=missed)
-        return Drawn(drawn, self.told(rows), self.columns(missed), rows, "" if rows else _nothing(replay, asked))
+        empty = "" if rows else _nothing(replay, asked)
+        return Drawn(drawn, self.told(rows), self.columns(missed), rows, empty, _counted_against(rows))
 
     def axis(self) -> str:
         raise NotImplementedError
@@ -80,6 +81,22 @@ class Curves(LabFigure):
 
     def columns(self, missed: Any) -> list[Column]:
         raise NotImplementedError
+
+
+def _counted_against(rows: Sequence[lab.CurveRow]) -> str:
+    """By which adapter it was found what later turns needed, in words."""
+    found = {row.references for row in rows}
+    if not found:
+        return ""
+    if "" in found:
+        return _("Each adapter is counted against what it recalls by itself from a bank that never forgets, as in all "
+                 "replays of before: lines of one adapter can be compared, lines of two cannot. Ask for the replay "
+                 "again to have one measure for all.")  # fmt: skip
+    told = _("What later turns needed is what %(adapter)s, which serves the bank, recalls from a bank that never "
+             "forgets.") % {"adapter": ", ".join(sorted(found))}  # fmt: skip
+    if len({row.adapter for row in rows}) < 2:
+        return told
+    return f"{told} {_('It is the same for every adapter here: they differ in what they let go.')}"
 
 
 def _which(missed: Any, *numbers: Column) -> list[Column]:

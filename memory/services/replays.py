@@ -19,7 +19,7 @@ from memory.engine.replay import Need, Replayed, ReplayTurn, Step, needs_of, rep
 from memory.engine.retention import RetentionPolicy, policy_named
 from memory.engine.types import BankError, Budget, Cue, MemoryItem, NewSide, RecallLimits, Side
 from memory.hot_banks import load
-from memory.models import Bank, Memory, MemorySource, Turn, TurnState
+from memory.models import Bank, Memory, MemorySource, Recall, Turn, TurnState
 from memory.services.recalls import cue_words
 from memory.services.remember import TurnToRemember, sides_told
 
@@ -152,13 +152,16 @@ def _stored(turns: Sequence[Turn]) -> dict[Told, Loaded]:
 
 def _recalled_texts(turns: Sequence[Turn]) -> dict[UUID, list[str]]:
     """What was recalled into each turn, as its traces say: a reply's repetitions of it are not the reply's own."""
-    ids = {
-        turn.pk: [UUID(row["memory"]) for trace in turn.recalls.all() for row in trace.rows if row["injected"]]
-        for turn in turns
-    }
+    ids = {turn.pk: [memory for trace in turn.recalls.all() for memory in _injected(trace)] for turn in turns}
     wanted = {memory for found in ids.values() for memory in found}
     texts = dict(Memory.objects.filter(pk__in=wanted).values_list("pk", "text"))
     return {turn: [texts[memory] for memory in found if memory in texts] for turn, found in ids.items()}
+
+
+def _injected(trace: Recall) -> list[UUID]:
+    """What the prompt had of it, best first: as `Recall.rows` says, which unpacks every number besides."""
+    injected = set(trace.injected)
+    return [memory for memory in trace.memories if memory in injected]
 
 
 def replay_json(replay: Replay) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from memory.figure_rows import Column
 from memory.life import with_words
 from memory.models import LabReplay
 from memory.services.lab_results import MOST_MISSES
+from memory.thousands import counted
 
 
 def adapter_name(version: str) -> str:
@@ -150,10 +151,10 @@ class Regret(Curves):
         if not rows:
             return ""
         worst = max(rows, key=lambda row: row.regret)
-        return _("Regret is highest under %(policy)s with a budget of %(budget)s: %(n)d memories left that a later "
-                 "turn would have recalled, %(share).1f %% of all that was told.") % {
+        return _("Regret is highest under %(policy)s with a budget of %(budget)s: %(n)s memories left that a later "
+                 "turn would have recalled, %(share).1f %% of all that was told.") % counted({
             "policy": worst.policy, "budget": worst.budget, "n": worst.regretted, "share": 100 * worst.regret,
-        }  # fmt: skip
+        })  # fmt: skip
 
     def columns(self, missed: Any) -> list[Column]:
         return _which(
@@ -183,15 +184,15 @@ class Missed(LabFigure):
             Column("conversation", _("Conversation"), "text", lambda row: reverse("life", args=[row.conversation]),
                    lambda key: titles.get(UUID(key)) or _("New conversation")),
         ]  # fmt: skip
-        told = ngettext("%(n)d memory left and was missed later; the larger a mark, the more of the attention it "
+        told = ngettext("%(n)s memory left and was missed later; the larger a mark, the more of the attention it "
                         "would have had.",
-                        "%(n)d memories left and were missed later; the larger a mark, the more of the attention it "
-                        "would have had.", len(rows)) % {"n": len(rows)}  # fmt: skip
-        note = _("Of each policy, adapter and budget the %(n)d heaviest of a conversation are kept.") % {
-            "n": MOST_MISSES
-        }
+                        "%(n)s memories left and were missed later; the larger a mark, the more of the attention it "
+                        "would have had.", len(rows)) % counted({"n": len(rows)})  # fmt: skip
+        note = _("Of each policy, adapter and budget the %(n)s heaviest of a conversation are kept.") % counted(
+            {"n": MOST_MISSES}
+        )
         if len(rows) > MOST_MARKS:
-            note += " " + _("The figure shows the %(n)d heaviest of all.") % {"n": MOST_MARKS}
+            note += " " + _("The figure shows the %(n)s heaviest of all.") % counted({"n": MOST_MARKS})
         empty = "" if rows else (
             _("Nothing was missed: these budgets keep all that later turns recalled.")
             if lab.has_results(replay.pk, **wanted) else _nothing(replay, asked)

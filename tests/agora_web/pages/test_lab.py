@@ -33,8 +33,9 @@ def result(
         return LabResult.objects.create(
             owner_id=replay.owner_id, replay=replay, conversation=conversation, adapter=adapter, version="shipped",
             reference=reference, policy=policy, budget=f"{budget}%", memories=budget, tokens=1000, turns=6, told=100,
-            held=budget, evicted=100 - budget, merged=0, recalled=10, missed=missed, wanted=5.0, missed_weight=missed / 2,
-            regretted=missed, misses=[[str(uuid4()), 1, 2, 3 + n, 1, 0.5] for n in range(missed)],
+            held=budget, evicted=100 - budget, merged=0, recalled=10, missed=missed, wanted=5.0,
+            missed_weight=missed / 2, regretted=missed,
+            misses=[[str(uuid4()), 1, 2, 3 + n, 1, 0.5] for n in range(missed)],
         )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("memory", "0012_policy_lab")]
+    dependencies = [("memory", "0014_looks")]
 
     operations = [
         migrations.AddField(

@@ -75,6 +75,6 @@ STATE = migrations.RunSQL(
 
 
 class Migration(migrations.Migration):
-    dependencies = [("training", "0008_written_features")]
+    dependencies = [("training", "0009_behind_the_door")]
 
     operations = [WRITTEN, STATE]

@@ -27,6 +27,7 @@ from memory.forms import BankForm
 from memory.services.banks import BankConfiguration, open_to_analysts
 from memory.services.rebudget import Applied, Preview, PreviewStale, Promise, preview_change
 from memory.services.turns import NotFound
+from memory.thousands import counted
 
 SHOWN = 500  # of what would leave; the page says how many more there are
 LOOKS_SHOWN = 30  # likewise
@@ -90,8 +91,10 @@ def _apply(request: HttpRequest, seat: Seat) -> HttpResponse:
         messages.error(request, error.sentence)
         return redirect("bank", seat.bank_id)
     request.session[UNDO] = _undo_note(seat, applied)
-    left = ngettext("%(n)d memory has left for the archive.", "%(n)d memories have left for the archive.", applied.left)
-    messages.success(request, _("The settings hold.") + (f" {left % {'n': applied.left}}" if applied.left else ""))
+    left = ngettext("%(n)s memory has left for the archive.", "%(n)s memories have left for the archive.", applied.left)
+    messages.success(
+        request, _("The settings hold.") + (f" {left % counted({'n': applied.left})}" if applied.left else "")
+    )
     return redirect("bank", seat.bank_id)
 
 
@@ -107,7 +110,7 @@ def _undo(request: HttpRequest, seat: Seat) -> HttpResponse:
         messages.error(request, error.sentence)
         return redirect("bank", seat.bank_id)
     del request.session[UNDO]
-    came = ngettext("%(n)d memory is back.", "%(n)d memories are back.", back) % {"n": back}
+    came = ngettext("%(n)s memory is back.", "%(n)s memories are back.", back) % counted({"n": back})
     messages.success(request, _("The former settings hold again.") + (f" {came}" if back else ""))
     return redirect("bank", seat.bank_id)
 

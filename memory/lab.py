@@ -83,6 +83,9 @@ class CurveRow:
     evicted: int
     merged: int
     conversations: int
+    # versions by which it was found what was needed, one a bank that was replayed; "" is the row's own adapter, as
+    # replays had it before there was one for all
+    references: str
 
 
 def curve_rows(replay_id: UUID, conversation: UUID | None = None) -> list[CurveRow]:
@@ -110,6 +113,7 @@ def _point(results: Sequence[LabResult]) -> CurveRow:
         evidence_weight=round(1 - total("missed_weight") / wanted, 4) if wanted else None,
         regretted=regretted, regret=round(regretted / told, 4), held=total("held"), evicted=total("evicted"),
         merged=total("merged"), conversations=len(results),
+        references=", ".join(sorted({one.reference for one in results})),
     )  # fmt: skip
 
 

@@ -11,17 +11,18 @@ from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy
 
 from memory.models import AdapterVersion, Erasure
 from memory.services.scrubbing import TRACES
+from memory.thousands import counted
 
 SHOWN = 200
 # By model, in the order in which a person reads them; other apps add theirs.
 KINDS: dict[str, Any] = {
-    "memory.Memory": ngettext_lazy("%(n)d memory", "%(n)d memories", "n"),
-    "memory.Conversation": ngettext_lazy("%(n)d conversation", "%(n)d conversations", "n"),
-    "memory.Turn": ngettext_lazy("%(n)d turn", "%(n)d turns", "n"),
-    "memory.MemorySource": ngettext_lazy("%(n)d note of where it was said", "%(n)d notes of where it was said", "n"),
-    "memory.Posting": ngettext_lazy("%(n)d word of the archive’s index", "%(n)d words of the archive’s index", "n"),
-    "memory.Recall": ngettext_lazy("%(n)d recall", "%(n)d recalls", "n"),
-    TRACES: ngettext_lazy("its lines in %(n)d recall that stays", "its lines in %(n)d recalls that stay", "n"),
+    "memory.Memory": ngettext_lazy("%(n)s memory", "%(n)s memories", "n"),
+    "memory.Conversation": ngettext_lazy("%(n)s conversation", "%(n)s conversations", "n"),
+    "memory.Turn": ngettext_lazy("%(n)s turn", "%(n)s turns", "n"),
+    "memory.MemorySource": ngettext_lazy("%(n)s note of where it was said", "%(n)s notes of where it was said", "n"),
+    "memory.Posting": ngettext_lazy("%(n)s word of the archive’s index", "%(n)s words of the archive’s index", "n"),
+    "memory.Recall": ngettext_lazy("%(n)s recall", "%(n)s recalls", "n"),
+    TRACES: ngettext_lazy("its lines in %(n)s recall that stays", "its lines in %(n)s recalls that stay", "n"),
 }
 WHAT = {
     "memory": gettext_lazy("A memory"),
@@ -64,10 +65,10 @@ def receipts() -> list[Receipt]:
 
 
 def _told(counts: Mapping[str, int]) -> list[str]:
-    told = [str(sentence % {"n": counts[model]}) for model, sentence in KINDS.items() if counts.get(model)]
+    told = [str(sentence % counted({"n": counts[model]})) for model, sentence in KINDS.items() if counts.get(model)]
     others = sum(n for model, n in counts.items() if model not in KINDS)
     if others:
-        told.append(ngettext("%(n)d row of other kinds", "%(n)d rows of other kinds", others) % {"n": others})
+        told.append(ngettext("%(n)s row of other kinds", "%(n)s rows of other kinds", others) % counted({"n": others}))
     return told or [_("nothing that was left")]
 
 

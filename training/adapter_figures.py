@@ -13,6 +13,7 @@ from rest_framework.exceptions import PermissionDenied
 
 from memory.api.figures import Drawn, FigureView
 from memory.figure_rows import Column
+from memory.thousands import counted
 from training import charts_adapters as charts
 from training.charts_adapters import CompareRow, LineageRow
 from training.registry import Version, versions
@@ -44,7 +45,7 @@ class Lineage(AdaptersFigure):
     def of(self, found: Sequence[Version]) -> Drawn:
         rows = lineage_rows(found)
         serving = next((row for row in rows if row.state == charts.SERVES), None)
-        told = ngettext("%(n)d version.", "%(n)d versions.", len(rows)) % {"n": len(rows)}
+        told = ngettext("%(n)s version.", "%(n)s versions.", len(rows)) % counted({"n": len(rows)})
         if serving is not None:
             told += " " + _("%(version)s serves.") % {"version": serving.version}
             if serving.parent:
@@ -76,10 +77,13 @@ class Compared(AdaptersFigure):
     def of(self, found: Sequence[Version]) -> Drawn:
         rows = compare_rows(found)
         ahead = sum(row.low > 0 for row in rows)
-        told = _("Of %(n)d comparisons on held-out conversations the challenger is surely ahead in %(ahead)d and "
-                 "surely behind in %(behind)d; where an interval holds 0, chance may have made the difference.") % {
+        told = _(
+            "Of %(n)s comparisons on held-out conversations the challenger is surely ahead in %(ahead)s and "
+            "surely behind in %(behind)s; where an interval holds 0, chance may have made the difference."
+        )
+        told %= counted({
             "n": len(rows), "ahead": ahead, "behind": sum(row.high < 0 for row in rows),
-        }  # fmt: skip
+        })  # fmt: skip
         columns = [
             Column("version", _("Challenger")), Column("of", _("On held-out conversations"), names=_metric),
             Column("kind", _("Kind"), names=_kind), Column("difference", _("Difference"), "number"),

@@ -16,6 +16,7 @@ from rest_framework.views import APIView
 from memory import selectors
 from memory.models import Bank
 from memory.services.turns import NotFound
+from memory.thousands import counted
 from training.services import labels, own_heads, thumbs
 
 MOST = 500
@@ -107,18 +108,18 @@ def _sentence(found: own_heads.Learning) -> str:
     """For the person whose bank it is."""
     if not found.labels:
         return _(
-            "Say of %(n)d memories whether they are useful, outdated or wrong, and this agent begins to learn from it "
+            "Say of %(n)s memories whether they are useful, outdated or wrong, and this agent begins to learn from it "
             "what you find worth keeping."
-        ) % {"n": own_heads.LEAST}
-    judged = ngettext("You have judged %(n)d memory.", "You have judged %(n)d memories.", found.labels)
-    judged %= {"n": found.labels}
+        ) % counted({"n": own_heads.LEAST})
+    judged = ngettext("You have judged %(n)s memory.", "You have judged %(n)s memories.", found.labels)
+    judged %= counted({"n": found.labels})
     if found.missing:
         more = ngettext(
-            "After %(n)d more this agent begins to learn what you find worth keeping.",
-            "After %(n)d more this agent begins to learn what you find worth keeping.",
+            "After %(n)s more this agent begins to learn what you find worth keeping.",
+            "After %(n)s more this agent begins to learn what you find worth keeping.",
             found.missing,
         )
-        return f"{judged} {more % {'n': found.missing}}"
+        return f"{judged} {more % counted({'n': found.missing})}"
     if found.one_sided:
         more = _("All of them say the same: judge some the other way too, so that there is something to learn.")
     elif found.version:

@@ -35,6 +35,7 @@ def drift_figure(rows: Sequence[DriftRow], *, names: Names = str, verdicts: Name
     most = max((row.index for row in rows), default=0.0)
     return figure(
         data, height=130 + 22 * max(4, len(rows)), showlegend=True, barmode="overlay", bargap=0.3,
+        meta={"bars": "named"},  # on a small screen too
         shapes=[_threshold(at) for at in (MOVED, FAR)],
         xaxis={"title": _("Stability index"), "range": [0, max(1.15 * most, 1.2 * FAR)], "fixedrange": True},
         yaxis={

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import connection
-
 from memory.adapters import serving_adapter, shipped_adapter
 from memory.engine import features
 from memory.engine.adapter_file import SHIPPED, read_manifest
-from memory.engine.importance import KINDS, TOOLS_FROM
+from memory.engine.importance import KINDS
 from memory.engine.statistics import STEP
 from memory.models import AdapterVersion
 from training.learner.distributions import FAR, LEAST, MOVED, by_chance, stability_index
+from training.written import written
 
 MIDDLE = 0.5
 
@@ -85,7 +83,7 @@ def drift_of(days: int, kind: str, now: datetime) -> Drift:
     version = serving_adapter().version
     learned = {one: learned_by(version, one) for one in KINDS}
     since = {one: _since(told, days, now) for one, told in learned.items()}
-    counts = {one: _counts(one, told, since[one]) for one, told in learned.items() if told and kind in ("", one)}
+    counts = _counts({one: told for one, told in learned.items() if told and kind in ("", one)}, since)
     most = max(counts, key=lambda one: sum(map(sum, counts[one].values())), default=KINDS[1])
     kind = kind or most
     return Drift(version, kind, learned[kind], _erased(version), since[kind], counts.get(kind, {}))
@@ -119,19 +117,26 @@ def _erased(version: str) -> bool:
     return AdapterVersion.objects.filter(version=version, manifest__erased=True).exists()
 
 
-def _counts(kind: str, learned: Learned, since: datetime) -> dict[str, list[int]]:
-    """How what all banks of one kind wrote lies in the bins."""
-    edges = [learned.features[name]["edges"] if name in learned.features else [] for name in features.NAMES]
-    out = {name: [0] * (len(edges[place]) + 1) for place, name in enumerate(features.NAMES) if edges[place]}
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT feature, bin, memories FROM agora_written_features(%s, %s, %s)",
-            [since, json.dumps({kind: edges}), TOOLS_FROM],
-        )
-        for place, number, memories in cursor.fetchall():
-            if features.NAMES[place] in out:
-                out[features.NAMES[place]][number] = memories
-    return {name: counts for name, counts in out.items() if sum(counts) >= LEAST}
+def _counts(learned: Mapping[str, Learned], since: Mapping[str, datetime]) -> dict[str, dict[str, list[int]]]:
+    """How what all banks of each kind wrote lies in its bins; kinds that count from one day are counted together."""
+    edges = {
+        kind: [told.features[name]["edges"] if name in told.features else [] for name in features.NAMES]
+        for kind, told in learned.items()
+    }
+    out = {
+        kind: {name: [0] * (len(of_kind[place]) + 1) for place, name in enumerate(features.NAMES) if of_kind[place]}
+        for kind, of_kind in edges.items()
+    }
+    for moment in {since[kind] for kind in edges}:
+        for kind, place, number, memories in written.since(
+            moment, {one: of_one for one, of_one in edges.items() if since[one] == moment}
+        ):
+            if features.NAMES[place] in out[kind]:
+                out[kind][features.NAMES[place]][number] = memories
+    return {
+        kind: {name: counts for name, counts in of_kind.items() if sum(counts) >= LEAST}
+        for kind, of_kind in out.items()
+    }
 
 
 def drift_rows(found: Drift) -> list[DriftRow]:

@@ -19,6 +19,7 @@ from memory.api.figures import Drawn, FigureQuery, FigureView
 from memory.engine import features
 from memory.engine.importance import KINDS
 from memory.figure_rows import Column
+from memory.thousands import counted
 from training import charts_drift as charts
 from training import drift
 from training import feature_words as words
@@ -113,9 +114,9 @@ def _nothing(found: Drift) -> str:
             "version": found.serves, "kind": kind,
         }  # fmt: skip
     if not found.counts:
-        return _("Since %(day)s fewer than %(n)d memories of %(kind)s were written: too few to compare.") % {
+        return _("Since %(day)s fewer than %(n)s memories of %(kind)s were written: too few to compare.") % counted({
             "day": date_format(found.since), "n": LEAST, "kind": kind,
-        }  # fmt: skip
+        })  # fmt: skip
     return ""
 
 
@@ -123,19 +124,19 @@ def _told(found: Drift, rows: Sequence[DriftRow]) -> str:
     if found.learned is None or not rows:
         return ""
     told = ngettext(
-        "%(n)d memory of %(kind)s was written since %(day)s; %(version)s learned from %(then)d.",
-        "%(n)d memories of %(kind)s were written since %(day)s; %(version)s learned from %(then)d.", found.now,
-    ) % {
+        "%(n)s memory of %(kind)s was written since %(day)s; %(version)s learned from %(then)s.",
+        "%(n)s memories of %(kind)s were written since %(day)s; %(version)s learned from %(then)s.", found.now,
+    ) % counted({
         "n": found.now, "kind": KIND_NAMES[found.kind], "day": date_format(found.since),
         "version": found.learned.version, "then": found.learned.memories,
-    }  # fmt: skip
+    })  # fmt: skip
     counts = Counter(row.verdict for row in rows)
     moved = [row for row in rows if row.verdict in ("far", "moved")]
     if not moved:
         return f"{told} {_('No feature has moved more than chance may move it.')}"
-    how = _("Of %(n)d features %(far)d moved far and %(moved)d moved.") % {
+    how = _("Of %(n)s features %(far)s moved far and %(moved)s moved.") % counted({
         "n": len(rows), "far": counts["far"], "moved": counts["moved"],
-    }  # fmt: skip
+    })  # fmt: skip
     return " ".join([told, how, *map(plainly, moved[:TOLD])])
 
 

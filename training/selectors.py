@@ -20,6 +20,7 @@ from memory.engine.types import Role
 from memory.models import Job, JobState
 from memory.selectors import instant
 from memory.services.turns import NotFound
+from memory.thousands import counted
 from training.learner.cue_training import RECALL
 from training.learner.shared_head import LEAST_CUES
 from training.models import Rules, RunState, TrainingRun
@@ -137,7 +138,7 @@ def missing_now(ready: list[KindReady]) -> str:
         return ""
     nearest = min(ready, key=lambda one: one.missing)
     return ngettext(
-        "%(n)d more judgement of %(kind)s, and a run has enough to learn from.",
-        "%(n)d more judgements of %(kind)s, and a run has enough to learn from.",
+        "%(n)s more judgement of %(kind)s, and a run has enough to learn from.",
+        "%(n)s more judgements of %(kind)s, and a run has enough to learn from.",
         nearest.missing,
-    ) % {"n": nearest.missing, "kind": nearest.name}
+    ) % counted({"n": nearest.missing, "kind": nearest.name})

@@ -20,6 +20,7 @@ from memory.bank_past import past_of
 from memory.charts import bank_recalls as charts
 from memory.figure_rows import Column
 from memory.stretch import Stretch
+from memory.thousands import counted
 from training.models import Label, Source
 
 
@@ -43,11 +44,11 @@ class Regret(BankFigure):
             Column("said_again", _("Said again"), "number"), Column("share", _("Share missed"), "number"),
         ]  # fmt: skip
         left, missed, again = (sum(getattr(row, name) for row in rows) for name in ("left", "missed", "said_again"))
-        told = _("Told %(step)s: of %(left)d that a policy let go, %(missed)d (%(share).1f %%) would have been "
-                 "recalled later, and %(again)d their person said again.") % {
+        told = _("Told %(step)s: of %(left)s that a policy let go, %(missed)s (%(share).1f %%) would have been "
+                 "recalled later, and %(again)s their person said again.") % counted({
             "step": banks_words.step(step), "left": left, "missed": missed, "share": percent(missed, left),
             "again": again,
-        }  # fmt: skip
+        })  # fmt: skip
         empty = "" if rows else _("No policy let a memory go in this time, so none can be missed.")
         note = _("Larger marks stand for more that left.")
         return Drawn(charts.regret_figure(rows), told if rows else "", columns, rows, empty, note)
@@ -84,10 +85,10 @@ class Work(BankFigure):
 def _worked(rows: Sequence[bank_recalls.WorkRow]) -> str:
     half = next(place for place, row in enumerate(rows, 1) if row.cumulative >= 0.5)
     told = ngettext(
-        "%(half)d memory of %(n)d carried half of all weight; %(never)d were never recalled in this time.",
-        "%(half)d memories of %(n)d carried half of all weight; %(never)d were never recalled in this time.", half,
+        "%(half)s memory of %(n)s carried half of all weight; %(never)s were never recalled in this time.",
+        "%(half)s memories of %(n)s carried half of all weight; %(never)s were never recalled in this time.", half,
     )  # fmt: skip
-    return told % {"half": half, "n": len(rows), "never": sum(not row.recalls for row in rows)}
+    return told % counted({"half": half, "n": len(rows), "never": sum(not row.recalls for row in rows)})
 
 
 class Never(BankFigure):
@@ -108,9 +109,9 @@ class Never(BankFigure):
         ]  # fmt: skip
         n, never = sum(row.memories for row in rows), sum(row.never for row in rows)
         told = ngettext(
-            "Of %(n)d memory in the bank %(never)d (%(share).0f %%) was never recalled in this time.",
-            "Of %(n)d memories in the bank %(never)d (%(share).0f %%) were never recalled in this time.", n,
-        ) % {"n": n, "never": never, "share": percent(never, n)}  # fmt: skip
+            "Of %(n)s memory in the bank %(never)s (%(share).0f %%) was never recalled in this time.",
+            "Of %(n)s memories in the bank %(never)s (%(share).0f %%) were never recalled in this time.", n,
+        ) % counted({"n": n, "never": never, "share": percent(never, n)})  # fmt: skip
         empty = "" if rows else _("The bank holds no memory that fits the filters.")
         return Drawn(charts.never_figure(rows, ages=banks_words.age), told if rows else "", columns, rows, empty)
 
@@ -131,9 +132,9 @@ class Again(BankFigure):
             Column("state", _("State"), names=life_words.state),
         ]  # fmt: skip
         told = ngettext(
-            "%(n)d memory was told again, %(times)d times in all.",
-            "%(n)d memories were told again, %(times)d times in all.", len(rows),
-        ) % {"n": len(rows), "times": sum(row.times - 1 for row in rows)}  # fmt: skip
+            "%(n)s memory was told again, %(times)s times in all.",
+            "%(n)s memories were told again, %(times)s times in all.", len(rows),
+        ) % counted({"n": len(rows), "times": sum(row.times - 1 for row in rows)})  # fmt: skip
         empty = "" if rows else _("Nothing was told again in this time: no duplicate had to be merged.")
         return Drawn(charts.again_figure(rows), told if rows else "", columns, rows, empty)
 
@@ -157,9 +158,9 @@ class Doubts(BankFigure):
         ]  # fmt: skip
         still = sum(not row.settled for row in rows)
         told = ngettext(
-            "%(n)d memory says otherwise than a later one; %(open)d wait for their person to look.",
-            "%(n)d memories say otherwise than later ones; %(open)d wait for their person to look.", len(rows),
-        ) % {"n": len(rows), "open": still}  # fmt: skip
+            "%(n)s memory says otherwise than a later one; %(open)s wait for their person to look.",
+            "%(n)s memories say otherwise than later ones; %(open)s wait for their person to look.", len(rows),
+        ) % counted({"n": len(rows), "open": still})  # fmt: skip
         empty = "" if rows else _("No contradiction was found in this time.")
         drawn = charts.doubts_figure(rows, names=banks_words.differs)
         return Drawn(drawn, told if rows else "", columns, rows, empty)

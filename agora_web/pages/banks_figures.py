@@ -20,6 +20,7 @@ from memory.bank_past import past_of
 from memory.charts import banks as charts
 from memory.figure_rows import Column
 from memory.stretch import Stretch
+from memory.thousands import counted
 
 
 def conversation_address(conversation: UUID) -> str:
@@ -44,14 +45,16 @@ class Beside(BankFigure):
             Column("recalls", _("Recalls"), "number"), Column("last", _("Last change"), "time"),
         ]  # fmt: skip
         told = ngettext(
-            "%(n)d bank holds %(held)d memories; %(evicted)d left it for room in this time.",
-            "%(n)d banks hold %(held)d memories; %(evicted)d left them for room in this time.", len(rows),
+            "%(n)s bank holds %(held)s memories; %(evicted)s left it for room in this time.",
+            "%(n)s banks hold %(held)s memories; %(evicted)s left them for room in this time.", len(rows),
         )  # fmt: skip
-        told %= {"n": len(rows), "held": sum(row.held for row in rows), "evicted": sum(row.evicted for row in rows)}
+        told %= counted(
+            {"n": len(rows), "held": sum(row.held for row in rows), "evicted": sum(row.evicted for row in rows)}
+        )
         opened = sum(row.opened for row in rows)
         if opened:
-            told += " " + ngettext("%(n)d of them was opened by somebody else.",
-                                   "%(n)d of them were opened by others.", opened) % {"n": opened}  # fmt: skip
+            told += " " + ngettext("%(n)s of them was opened by somebody else.",
+                                   "%(n)s of them were opened by others.", opened) % counted({"n": opened})  # fmt: skip
         return Drawn(charts.beside_figure(rows, names=self.names(), address=address_of), told, columns, rows)
 
 
@@ -83,10 +86,10 @@ def _composed(rows: Sequence[bank_past.CompositionRow]) -> str:
     for row in rows:
         groups[row.group] += row.memories
     parts = ", ".join(f"{life_words.group(group)} {n}" for group, n in groups.most_common())
-    told = ngettext("%(n)d memory in %(tokens)d tokens", "%(n)d memories in %(tokens)d tokens", groups.total())
-    told %= {"n": groups.total(), "tokens": sum(row.tokens for row in rows)}
+    told = ngettext("%(n)s memory in %(tokens)s tokens", "%(n)s memories in %(tokens)s tokens", groups.total())
+    told %= counted({"n": groups.total(), "tokens": sum(row.tokens for row in rows)})
     pinned = sum(row.pinned for row in rows)
-    return _("%(told)s, %(pinned)d pinned: %(parts)s.") % {"told": told, "pinned": pinned, "parts": parts}
+    return _("%(told)s, %(pinned)s pinned: %(parts)s.") % counted({"told": told, "pinned": pinned, "parts": parts})
 
 
 class Conversations(BankFigure):
@@ -105,15 +108,15 @@ class Conversations(BankFigure):
         ]  # fmt: skip
         n = len(rows)
         told = ngettext(
-            "%(n)d conversation of %(turns)d turns: %(held)d memories of it are in the bank, "
-            "%(archived)d in the archive.",
-            "%(n)d conversations of %(turns)d turns: %(held)d memories of them are in the bank, "
-            "%(archived)d in the archive.", n,
+            "%(n)s conversation of %(turns)s turns: %(held)s memories of it are in the bank, "
+            "%(archived)s in the archive.",
+            "%(n)s conversations of %(turns)s turns: %(held)s memories of them are in the bank, "
+            "%(archived)s in the archive.", n,
         )  # fmt: skip
-        told %= {"n": n} | {name: sum(getattr(row, name) for row in rows) for name in ("turns", "held", "archived")}
-        note = "" if n <= charts.MOST_CONVERSATIONS else _("The figure shows the last %(n)d; the table has all.") % {
-            "n": charts.MOST_CONVERSATIONS
-        }  # fmt: skip
+        sums = {name: sum(getattr(row, name) for row in rows) for name in ("turns", "held", "archived")}
+        told %= counted({"n": n, **sums})
+        most = charts.MOST_CONVERSATIONS
+        note = _("The figure shows the last %(n)s; the table has all.") % counted({"n": most}) if n > most else ""
         drawn = charts.conversations_figure(rows, untitled=_("New conversation"), address=conversation_address)
         empty = "" if rows else _("No conversation of this bank was used in this time.")
         return Drawn(drawn, told if rows else "", columns, rows, empty, note)
@@ -143,7 +146,7 @@ class Fullness(BankFigure):
             if not self.alone and len(self.reached) > 1:
                 told += " " + _("The fullest was %(bank)s.") % {"bank": self.names()[most.bank]}
         lines = len({row.bank for row in rows})
-        note = _("The figure shows the %(n)d fullest banks; the table has all.") % {"n": charts.MOST_LINES}
+        note = _("The figure shows the %(n)s fullest banks; the table has all.") % counted({"n": charts.MOST_LINES})
         empty = "" if rows else _("Nothing changed in this time.")
         return Drawn(charts.fullness_figure(rows, names=self.names()) if rows else {}, told, columns, rows, empty,
                      note if lines > charts.MOST_LINES else "")  # fmt: skip
@@ -161,12 +164,12 @@ class Turnover(BankFigure):
             Column("back", _("Came back"), "number"), Column("evicted", _("Left for room"), "number"),
             Column("merged", _("Merged"), "number"), Column("gone", _("Left otherwise"), "number"),
         ]  # fmt: skip
-        told = _("Told %(step)s: %(written)d were written and %(back)d came back; %(evicted)d left for room, "
-                 "%(merged)d were merged and %(gone)d left otherwise.") % {
+        told = _("Told %(step)s: %(written)s were written and %(back)s came back; %(evicted)s left for room, "
+                 "%(merged)s were merged and %(gone)s left otherwise.") % counted({
             "step": banks_words.step(step),
             **{name: sum(getattr(row, name) for row in rows)
                for name in ("written", "back", "evicted", "merged", "gone")},
-        }  # fmt: skip
+        })  # fmt: skip
         empty = "" if rows else _("Nothing came and nothing left in this time.")
         return Drawn(charts.turnover_figure(rows, step), told if rows else "", columns, rows, empty)
 
@@ -191,7 +194,9 @@ class Leaving(BankFigure):
         ]  # fmt: skip
         counts = Counter(row.reason for row in rows)
         why = ", ".join(f"{life_words.reason(reason)} {n}" for reason, n in counts.most_common())
-        told = ngettext("%(n)d left: %(why)s.", "%(n)d left: %(why)s.", len(rows)) % {"n": len(rows), "why": why}
+        told = ngettext("%(n)s left: %(why)s.", "%(n)s left: %(why)s.", len(rows)) % counted(
+            {"n": len(rows), "why": why}
+        )
         empty = "" if rows else _("Nothing left in this time that fits the filters.")
         here = address_of(self.reached[0].bank) if self.alone else reverse("banks")
         drawn = charts.leaving_figure(

@@ -29,6 +29,7 @@ from memory.models import LabReplay
 from memory.services import lab as service
 from memory.services.lab import Asked, asked_of
 from memory.services.turns import NotFound
+from memory.thousands import counted
 
 USUAL_POLICIES, USUAL_BUDGETS = ["importance", "fifo", "random"], "10%, 25%, 50%, 75%"
 SHOWN = 100
@@ -83,9 +84,9 @@ class LabForm(forms.Form):
 
 def _titled(one: Any) -> str:
     title = one.title or _("New conversation")
-    return ngettext("%(title)s · %(n)d turn", "%(title)s · %(n)d turns", one.turn_count) % {
+    return ngettext("%(title)s · %(n)s turn", "%(title)s · %(n)s turns", one.turn_count) % counted({
         "title": title, "n": one.turn_count,
-    }  # fmt: skip
+    })  # fmt: skip
 
 
 @login_required

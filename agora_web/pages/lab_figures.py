@@ -19,7 +19,8 @@ from memory.charts.lab import MOST_MARKS, curves_figure, missed_figure
 from memory.figure_rows import Column
 from memory.life import with_words
 from memory.models import LabReplay
-from memory.services.lab import MOST_MISSES
+from memory.services.lab_results import MOST_MISSES
+from memory.thousands import counted
 
 
 def adapter_name(version: str) -> str:
@@ -70,7 +71,8 @@ class Curves(LabFigure):
             return f"{reverse('lab_replay', args=[replay.pk])}?{urlencode(told)}#figure-missed"
 
         drawn = curves_figure(rows, self.of_row, str(self.axis()), names=adapter_name, address=missed)
-        return Drawn(drawn, self.told(rows), self.columns(missed), rows, "" if rows else _nothing(replay, asked))
+        empty = "" if rows else _nothing(replay, asked)
+        return Drawn(drawn, self.told(rows), self.columns(missed), rows, empty, _counted_against(rows))
 
     def axis(self) -> str:
         raise NotImplementedError
@@ -80,6 +82,22 @@ class Curves(LabFigure):
 
     def columns(self, missed: Any) -> list[Column]:
         raise NotImplementedError
+
+
+def _counted_against(rows: Sequence[lab.CurveRow]) -> str:
+    """By which adapter it was found what later turns needed, in words."""
+    found = {row.references for row in rows}
+    if not found:
+        return ""
+    if "" in found:
+        return _("Each adapter is counted against what it recalls by itself from a bank that never forgets, as in all "
+                 "replays of before: lines of one adapter can be compared, lines of two cannot. Ask for the replay "
+                 "again to have one measure for all.")  # fmt: skip
+    told = _("What later turns needed is what %(adapter)s, which serves the bank, recalls from a bank that never "
+             "forgets.") % {"adapter": ", ".join(sorted(found))}  # fmt: skip
+    if len({row.adapter for row in rows}) < 2:
+        return told
+    return f"{told} {_('It is the same for every adapter here: they differ in what they let go.')}"
 
 
 def _which(missed: Any, *numbers: Column) -> list[Column]:
@@ -133,10 +151,10 @@ class Regret(Curves):
         if not rows:
             return ""
         worst = max(rows, key=lambda row: row.regret)
-        return _("Regret is highest under %(policy)s with a budget of %(budget)s: %(n)d memories left that a later "
-                 "turn would have recalled, %(share).1f %% of all that was told.") % {
+        return _("Regret is highest under %(policy)s with a budget of %(budget)s: %(n)s memories left that a later "
+                 "turn would have recalled, %(share).1f %% of all that was told.") % counted({
             "policy": worst.policy, "budget": worst.budget, "n": worst.regretted, "share": 100 * worst.regret,
-        }  # fmt: skip
+        })  # fmt: skip
 
     def columns(self, missed: Any) -> list[Column]:
         return _which(
@@ -166,15 +184,15 @@ class Missed(LabFigure):
             Column("conversation", _("Conversation"), "text", lambda row: reverse("life", args=[row.conversation]),
                    lambda key: titles.get(UUID(key)) or _("New conversation")),
         ]  # fmt: skip
-        told = ngettext("%(n)d memory left and was missed later; the larger a mark, the more of the attention it "
+        told = ngettext("%(n)s memory left and was missed later; the larger a mark, the more of the attention it "
                         "would have had.",
-                        "%(n)d memories left and were missed later; the larger a mark, the more of the attention it "
-                        "would have had.", len(rows)) % {"n": len(rows)}  # fmt: skip
-        note = _("Of each policy, adapter and budget the %(n)d heaviest of a conversation are kept.") % {
-            "n": MOST_MISSES
-        }
+                        "%(n)s memories left and were missed later; the larger a mark, the more of the attention it "
+                        "would have had.", len(rows)) % counted({"n": len(rows)})  # fmt: skip
+        note = _("Of each policy, adapter and budget the %(n)s heaviest of a conversation are kept.") % counted(
+            {"n": MOST_MISSES}
+        )
         if len(rows) > MOST_MARKS:
-            note += " " + _("The figure shows the %(n)d heaviest of all.") % {"n": MOST_MARKS}
+            note += " " + _("The figure shows the %(n)s heaviest of all.") % counted({"n": MOST_MARKS})
         empty = "" if rows else (
             _("Nothing was missed: these budgets keep all that later turns recalled.")
             if lab.has_results(replay.pk, **wanted) else _nothing(replay, asked)

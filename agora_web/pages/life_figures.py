@@ -17,6 +17,7 @@ from memory import life, life_calibration, life_moments, life_recalls
 from memory.api.figures import Drawn
 from memory.charts import importance, moments, recalls, spans
 from memory.figure_rows import Column
+from memory.thousands import counted
 from training.services.judgements import judged
 from training.services.uncertainty import Judge, judge_of
 
@@ -69,16 +70,16 @@ def _importance_told(rows: Sequence[life.ImportanceRow], first: int, last: int) 
         return ""
     scores = [row.importance for row in rows]
     told = ngettext(
-        "%(n)d memory of turns %(first)d to %(last)d, importance from %(low).2f to %(high).2f, on average %(mean).2f; "
-        "%(judged)d judged.",
-        "%(n)d memories of turns %(first)d to %(last)d, importance from %(low).2f to %(high).2f, on average %(mean).2f;"
-        " %(judged)d judged.",
+        "%(n)s memory of turns %(first)d to %(last)d, importance from %(low).2f to %(high).2f, on average %(mean).2f; "
+        "%(judged)s judged.",
+        "%(n)s memories of turns %(first)d to %(last)d, importance from %(low).2f to %(high).2f, on average %(mean).2f;"
+        " %(judged)s judged.",
         len(rows),
     )  # fmt: skip
-    return told % {
+    return told % counted({
         "n": len(rows), "low": min(scores), "high": max(scores), "mean": sum(scores) / len(scores),
         "judged": sum(row.label is not None for row in rows), **stretch(first, last),
-    }  # fmt: skip
+    })  # fmt: skip
 
 
 class Calibration(LifeFigure):
@@ -98,10 +99,10 @@ class Calibration(LifeFigure):
                                   "the chat, or open the conversation to labelling.")  # fmt: skip
         n = sum(row.memories for row in rows)
         told = ngettext(
-            "%(n)d judged memory by its importance: on the dotted line a score means what people say.",
-            "%(n)d judged memories by their importance: on the dotted line a score means what people say.", n,
+            "%(n)s judged memory by its importance: on the dotted line a score means what people say.",
+            "%(n)s judged memories by their importance: on the dotted line a score means what people say.", n,
         )  # fmt: skip
-        return Drawn(importance.calibration_figure(rows), told % {"n": n} if n else "", columns, rows, empty)
+        return Drawn(importance.calibration_figure(rows), told % counted({"n": n}) if n else "", columns, rows, empty)
 
 
 class Budget(LifeFigure):
@@ -120,12 +121,15 @@ class Budget(LifeFigure):
         told = ""
         if rows:
             end = rows[-1]
-            told = _("After turn %(turn)d the bank held %(memories)d of %(most)d memories (%(share).0f %%) and "
-                     "%(tokens)d of %(most_tokens)d tokens (%(token_share).0f %%), over all its conversations.") % {
+            told = _(
+                "After turn %(turn)d the bank held %(memories)s of %(most)s memories (%(share).0f %%) and "
+                "%(tokens)s of %(most_tokens)s tokens (%(token_share).0f %%), over all its conversations."
+            )
+            told %= counted({
                 "turn": end.turn, "memories": end.memories, "most": end.budget_memories,
                 "share": 100 * end.memories_share, "tokens": end.tokens, "most_tokens": end.budget_tokens,
                 "token_share": 100 * end.tokens_share,
-            }  # fmt: skip
+            })  # fmt: skip
         empty = nothing_yet(found) or ("" if rows else _("None of these turns has changed the bank."))
         return Drawn(spans.budget_figure(rows, first, last), told, columns, rows, empty)
 
@@ -157,9 +161,9 @@ def _evictions_told(rows: Sequence[life.SpanRow], first: int, last: int) -> str:
     gone = Counter(row.reason for row in rows if row.left is not None and first <= row.left <= last)
     held = sum(row.left is None or row.left > last for row in rows)
     why = ", ".join(f"{words.reason(reason)} {n}" for reason, n in gone.most_common())
-    told = _("%(left)d left the bank between turns %(first)d and %(last)d; %(held)d were in it at the end.") % {
+    told = _("%(left)s left the bank between turns %(first)d and %(last)d; %(held)s were in it at the end.") % counted({
         "left": gone.total(), "held": held, **stretch(first, last),
-    }  # fmt: skip
+    })  # fmt: skip
     return f"{told} {_('Why they left')}: {why}." if why else told
 
 
@@ -197,29 +201,29 @@ def _weights_told(heat: life_recalls.Heat) -> str:
         return ""
     best = max(heat.rows, key=lambda row: row.mass)
     told = ngettext(
-        "%(n)d memory was recalled in turns %(first)d to %(last)d.",
-        "%(n)d memories were recalled in turns %(first)d to %(last)d.", len(heat.rows) + heat.others,
+        "%(n)s memory was recalled in turns %(first)d to %(last)d.",
+        "%(n)s memories were recalled in turns %(first)d to %(last)d.", len(heat.rows) + heat.others,
     )  # fmt: skip
-    told %= {"n": len(heat.rows) + heat.others, **stretch(heat.first, heat.last)}
+    told %= counted({"n": len(heat.rows) + heat.others, **stretch(heat.first, heat.last)})
     most = ngettext(
-        "The one with most weight was recalled %(n)d time, %(mass).2f in all.",
-        "The one with most weight was recalled %(n)d times, %(mass).2f in all.", best.recalls,
+        "The one with most weight was recalled %(n)s time, %(mass).2f in all.",
+        "The one with most weight was recalled %(n)s times, %(mass).2f in all.", best.recalls,
     )  # fmt: skip
-    return f"{told} {most % {'n': best.recalls, 'mass': best.mass}}"
+    return f"{told} {most % counted({'n': best.recalls, 'mass': best.mass})}"
 
 
 def _weights_note(heat: life_recalls.Heat) -> str:
     notes = []
     if not heat.exact:
         notes.append(
-            _("Each column is %(n)d turns and shows the largest weight. Near misses and what lay below the floor "
-              "are shown from %(most)d turns on downwards: zoom in.") % {"n": heat.width,
-                                                                        "most": life_recalls.EXACT_TURNS}
+            _("Each column is %(n)s turns and shows the largest weight. Near misses and what lay below the floor "
+              "are shown from %(most)s turns on downwards: zoom in.") % counted({"n": heat.width,
+                                                                        "most": life_recalls.EXACT_TURNS})
         )  # fmt: skip
     if heat.others:
         notes.append(
-            ngettext("%(n)d more was recalled with less weight.", "%(n)d more were recalled with less weight.",
-                     heat.others) % {"n": heat.others}
+            ngettext("%(n)s more was recalled with less weight.", "%(n)s more were recalled with less weight.",
+                     heat.others) % counted({"n": heat.others})
         )  # fmt: skip
     return " ".join(notes)
 
@@ -248,13 +252,13 @@ class Moment(LifeFigure):
 
 def _moment_told(found: life.Life, at: int, against: int | None, counts: Counter[str]) -> str:
     held = counts["held"] + counts["pinned"]
-    told = _("After turn %(turn)d the bank held %(held)d memories, %(pinned)d of them pinned; %(out)d were elsewhere.")
-    told %= {"turn": at, "held": held, "pinned": counts["pinned"], "out": counts.total() - held}
+    told = _("After turn %(turn)d the bank held %(held)s memories, %(pinned)s of them pinned; %(out)s were elsewhere.")
+    told %= counted({"turn": at, "held": held, "pinned": counts["pinned"], "out": counts.total() - held})
     if against is None:
         return told
     came, left = (len(life_moments.moment_rows(found, at, against, show)) for show in ("came", "left"))
-    since = _("Compared with turn %(n)d, %(came)d came and %(left)d left.")
-    return f"{told} {since % {'n': against, 'came': came, 'left': left}}"
+    since = _("Compared with turn %(turn)d, %(came)s came and %(left)s left.")
+    return f"{told} {since % counted({'turn': against, 'came': came, 'left': left})}"
 
 
 FIGURES: tuple[type[LifeFigure], ...] = (Importance, Calibration, Budget, Evictions, Weights, Moment)

@@ -29,6 +29,7 @@ from memory.story import (
     story_of,
     stretches,
 )
+from memory.thousands import counted
 from training.services.judgements import judged
 from training.services.uncertainty import judge_of
 
@@ -93,7 +94,7 @@ class Parts(MemoryFigure):
             Column("injected", _("In the prompt"), "truth"), Column("cited", _("Cited"), "truth"),
         ]  # fmt: skip
         empty = _("No recall has looked at this memory yet, or none that fits the filter.")
-        note = _("The figure shows the last %(n)d; the table has all.") % {"n": MOST_POINTS}
+        note = _("The figure shows the last %(n)s; the table has all.") % counted({"n": MOST_POINTS})
         return Drawn(
             drawn, _parts_told(rows), columns, rows, "" if rows else empty, note if len(rows) > MOST_POINTS else ""
         )
@@ -104,13 +105,13 @@ def _parts_told(rows: Sequence[PartRow]) -> str:
         return ""
     counts = Counter(row.what for row in rows)
     told = ngettext(
-        "%(n)d recall weighed it: %(recalled)d handed it on, %(near)d had no room, %(below)d had it below the floor.",
-        "%(n)d recalls weighed it: %(recalled)d handed it on, %(near)d had no room, %(below)d had it below the floor.",
+        "%(n)s recall weighed it: %(recalled)s handed it on, %(near)s had no room, %(below)s had it below the floor.",
+        "%(n)s recalls weighed it: %(recalled)s handed it on, %(near)s had no room, %(below)s had it below the floor.",
         len(rows),
     )  # fmt: skip
-    told %= {"n": len(rows), "recalled": counts["recalled"], "near": counts["near"], "below": counts["below"]}
+    told %= counted({"n": len(rows), **{name: counts[name] for name in ("recalled", "near", "below")}})
     cited = sum(row.cited for row in rows)
-    more = ngettext("%(n)d reply used it.", "%(n)d replies used it.", cited) % {"n": cited}
+    more = ngettext("%(n)s reply used it.", "%(n)s replies used it.", cited) % counted({"n": cited})
     return f"{told} {more}"
 
 
@@ -140,9 +141,10 @@ def _of_other(row: HappenedRow) -> str:
 
 def _happened_told(rows: Sequence[HappenedRow]) -> str:
     left = [row for row in rows if row.what == "evicted"]
-    told = ngettext("It left the bank %(n)d time", "It left the bank %(n)d times", len(left)) % {"n": len(left)}
     if not left:
         return _("It never left the bank.")
+    told = ngettext("It left the bank %(n)s time", "It left the bank %(n)s times", len(left))
+    told %= counted({"n": len(left)})
     why = _("last because: %(reason)s") % {"reason": recall_words.reason(left[-1].reason)}
     return f"{told}, {why}."
 

@@ -22,6 +22,7 @@ from memory.figure_page import figure_page
 from memory.models import Memory
 from memory.rereading import CannotReread, Rereading, reread
 from memory.services.turns import NotFound
+from memory.thousands import counted
 from memory.why import Shown, Why, archived_then, candidate_rows, why_of
 
 EXCERPT = 110  # characters of a memory in a list of choices
@@ -133,6 +134,6 @@ def _how(found: Rereading) -> str:
     if not found.adapter:
         return _("The adapter of that time is gone: both readings are by the one that serves now.")
     if found.gone:
-        return _("The bank as it stood then lacks %(n)d of its memories, which were erased since: the first reading "
-                 "differs from what is stored.") % {"n": found.gone}  # fmt: skip
+        return _("The bank as it stood then lacks %(n)s of its memories, which were erased since: the first reading "
+                 "differs from what is stored.") % counted({"n": found.gone})  # fmt: skip
     return _("The bank as it stood then, with the settings of now: the first reading differs from what is stored.")

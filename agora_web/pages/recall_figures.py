@@ -20,6 +20,7 @@ from memory.charts.why import contributions_figure, floor_figure, reread_figure
 from memory.engine.signals import NAMES
 from memory.figure_rows import Column
 from memory.rereading import CannotReread, Rereading, RereadRow, reread, reread_rows
+from memory.thousands import counted
 from memory.why import CandidateRow, Why, candidate_rows, contributions_of, why_of
 
 MOST = 12  # candidates in a figure, unless more are asked for
@@ -82,9 +83,9 @@ class Contributions(RecallFigure):
         ]  # fmt: skip
         note = ""
         if len(rows) > most:
-            note = _("The figure shows the first %(n)d; the table has all %(all)d that are stored.") % {
+            note = _("The figure shows the first %(n)s; the table has all %(all)s that are stored.") % counted({
                 "n": most, "all": len(rows),
-            }  # fmt: skip
+            })  # fmt: skip
         return Drawn(drawn, _contributions_told(best), columns, rows, _nothing(why, rows), note)
 
 
@@ -124,10 +125,10 @@ def _floor_told(why: Why, rows: Sequence[Any]) -> str:
     if not rows:
         return ""
     trace, counts = why.trace, Counter(row.what for row in rows)
-    told = _("The floor lies at a fit of %(floor).3f: %(recalled)d were recalled, %(near)d passed it and found no "
-             "room, %(below)d lie below.") % {
+    told = _("The floor lies at a fit of %(floor).3f: %(recalled)s were recalled, %(near)s passed it and found no "
+             "room, %(below)s lie below.") % counted({
         "floor": trace.floor, "recalled": counts["recalled"], "near": counts["near"], "below": counts["below"],
-    }  # fmt: skip
+    })  # fmt: skip
     return f"{told} {_bypass(why)}".strip()
 
 
@@ -157,7 +158,9 @@ class Reread(DoorFigure):
         ]  # fmt: skip
         empty = "" if rows else _("Choose a memory above to read this recall again without it, or with it.")
         drawn = reread_figure(rows[:MOST_REREAD], address=memory_address)
-        note = _("The figure shows the %(n)d heaviest.") % {"n": MOST_REREAD} if len(rows) > MOST_REREAD else ""
+        note = ""
+        if len(rows) > MOST_REREAD:
+            note = _("The figure shows the %(n)s heaviest.") % counted({"n": MOST_REREAD})
         return Drawn(drawn, _reread_told(rows), columns, rows, empty, note)
 
 
@@ -176,9 +179,9 @@ def _reread_told(rows: Sequence[RereadRow]) -> str:
     if not came and not left:
         return _("The same memories would have been handed on.")
     told = [
-        ngettext("%(n)d memory less would have been handed on", "%(n)d memories less would have been handed on", left)
-        % {"n": left} if left else "",
-        ngettext("%(n)d memory more", "%(n)d memories more", came) % {"n": came} if came else "",
+        ngettext("%(n)s memory less would have been handed on", "%(n)s memories less would have been handed on", left)
+        % counted({"n": left}) if left else "",
+        ngettext("%(n)s memory more", "%(n)s memories more", came) % counted({"n": came}) if came else "",
     ]  # fmt: skip
     return ", ".join(part for part in told if part) + "."
 

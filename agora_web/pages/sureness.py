@@ -13,6 +13,7 @@ from django.utils.translation import ngettext
 
 from memory.engine.posterior import around
 from memory.figure_rows import Column
+from memory.thousands import counted
 from training.services.uncertainty import Judge
 
 OTHER, FEATURELESS = "other_adapter", "no_features"  # why there is no interval
@@ -55,14 +56,15 @@ def note(rows: Sequence[Any], judge: Judge) -> str:
     whys = Counter(row.unsure for row in rows)
     if n := whys[OTHER]:
         told.append(
-            ngettext("%(n)d score has no bar: another adapter gave it than %(version)s, which judges now.",
-                     "%(n)d scores have no bar: another adapter gave them than %(version)s, which judges now.",
-                     n) % {"n": n, "version": judge.version}
+            ngettext("%(n)s score has no bar: another adapter gave it than %(version)s, which judges now.",
+                     "%(n)s scores have no bar: another adapter gave them than %(version)s, which judges now.",
+                     n) % counted({"n": n, "version": judge.version})
         )  # fmt: skip
     if n := whys[FEATURELESS]:
         told.append(
-            ngettext("%(n)d score has no bar: the features that it was given for are not kept.",
-                     "%(n)d scores have no bar: the features that they were given for are not kept.", n) % {"n": n}
+            ngettext("%(n)s score has no bar: the features that it was given for are not kept.",
+                     "%(n)s scores have no bar: the features that they were given for are not kept.", n)
+            % counted({"n": n})
         )  # fmt: skip
     return " ".join(told)
 
@@ -73,7 +75,7 @@ def _learned(judge: Judge) -> str:
             "version": judge.version
         }
     return ngettext(
-        "%(version)s has learned from %(n)d memory of this bank; without it they would be wider.",
-        "%(version)s has learned from %(n)d memories of this bank; without them they would be wider.",
+        "%(version)s has learned from %(n)s memory of this bank; without it they would be wider.",
+        "%(version)s has learned from %(n)s memories of this bank; without them they would be wider.",
         judge.learned_from,
-    ) % {"version": judge.version, "n": judge.learned_from}
+    ) % counted({"version": judge.version, "n": judge.learned_from})

@@ -12,6 +12,7 @@ from memory.bank_lists import AgainRow, DoubtRow
 from memory.bank_recalls import NeverRow, RegretRow, WorkRow
 from memory.charts.banks import GAP, Names, bars, counts_axis, date_axis, day, shares_axis
 from memory.charts.parts import HUES, SYMBOLS, Figure, Role, colour, figure, plain
+from memory.thousands import counted
 
 MOST_MARKS = 200  # of a curve
 MOST_LINES = 7
@@ -55,7 +56,7 @@ def work_figure(
 
 
 def _worked(row: WorkRow) -> str:
-    told = _("recalled %(n)d times, weight %(mass).2f") % {"n": row.recalls, "mass": row.mass}
+    told = _("recalled %(n)s times, weight %(mass).2f") % counted({"n": row.recalls, "mass": row.mass})
     return f"{plain(row.text)}<br>{told}" if row.text else told
 
 
@@ -85,12 +86,12 @@ def regret_figure(rows: Sequence[RegretRow]) -> Figure:
 
 def _regret(rows: Sequence[RegretRow], key: tuple[str, str], place: int) -> Figure:
     name = plain(" · ".join(part for part in key if part))
-    told = _("%(missed)d of %(left)d missed, %(again)d said again")
+    told = _("%(missed)s of %(left)s missed, %(again)s said again")
     return {
         "type": "scatter", "mode": "lines+markers", "name": name, "x": [day(row.at) for row in rows],
         "y": [row.share for row in rows], "line": {"color": colour(HUES[place]), "width": 2},
         "marker": {"symbol": SYMBOLS[place], "size": [round(min(18, 6 + row.left**0.5), 2) for row in rows]},
-        "text": [told % {"missed": row.missed, "left": row.left, "again": row.said_again} for row in rows],
+        "text": [told % counted({"missed": row.missed, "left": row.left, "again": row.said_again}) for row in rows],
         "hovertemplate": f"%{{x}}: %{{y:.1%}} · %{{text}}<extra>{name}</extra>",
     }  # fmt: skip
 

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from memory.charts.parts import HUES, SYMBOLS, Figure, Role, colour, figure, plain
 from memory.lab import CurveRow, MissedRow
+from memory.thousands import counted
 
 DASHES = ("solid", "dot", "dash", "dashdot")  # one an adapter
 MOST_MARKS = 400
@@ -53,9 +54,9 @@ def _line(
 
 
 def _told(row: CurveRow) -> str:
-    return _("room for %(memories)d of %(told)d (%(budget)s) · %(kept)d of %(recalled)d kept") % {
+    return _("room for %(memories)s of %(told)s (%(budget)s) · %(kept)s of %(recalled)s kept") % counted({
         "memories": row.memories, "told": row.told, "budget": row.budget, "kept": row.kept, "recalled": row.recalled,
-    }  # fmt: skip
+    })  # fmt: skip
 
 
 def missed_figure(rows: Sequence[MissedRow], *, address: Callable[[MissedRow], str] = lambda row: "") -> Figure:

@@ -103,15 +103,17 @@ def _fill(
 ) -> tuple[set[int], int]:
     """Take the passing candidates by weight while they fit; one that is too long does not stop the next."""
     chosen: set[int] = set()
-    room, over = limits.tokens, 0
+    room = limits.tokens
     best = order[passing[order]]
-    for i, tokens in zip(best.tolist(), columns(candidates.items)["tokens"][best].tolist(), strict=True):
-        if len(chosen) < limits.memories and tokens <= room:
+    sizes = columns(candidates.items)["tokens"][best]
+    smallest = int(sizes.min(initial=room))
+    for i, tokens in zip(best.tolist(), sizes.tolist(), strict=True):
+        if len(chosen) >= limits.memories or smallest > room:
+            break
+        if tokens <= room:
             chosen.add(i)
             room -= tokens
-        else:
-            over += 1
-    return chosen, over
+    return chosen, len(best) - len(chosen)
 
 
 def _traced(order: npt.NDArray[np.int64], chosen: set[int]) -> list[int]:

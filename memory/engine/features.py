@@ -6,8 +6,9 @@ Nothing here looks at what comes later, and nothing looks at a cue: importance i
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import regex
@@ -23,6 +24,7 @@ NAMES: tuple[str, ...] = (
     "place_in_session", "lines", "quotes", "new_words",
 )  # fmt: skip
 
+_QUESTION = regex.compile(r"[?？؟]")
 _NUMBER = regex.compile(r"\p{N}+")
 _DATE = regex.compile(
     r"\b(?:jan(?:uary)?|feb(?:ruary)?|march|april|june|july|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|"
@@ -56,7 +58,7 @@ _ASKING = regex.compile(
 
 def is_asking(text: str) -> bool:
     """Tell asking cues from telling ones by question mark and first words."""
-    return bool(regex.search(r"[?？؟]", text)) or bool(_ASKING.search(text))
+    return bool(_QUESTION.search(text)) or bool(_ASKING.search(text))
 
 
 def has_numbers(text: str) -> bool:
@@ -106,11 +108,28 @@ def features(text: str, words: Sequence[str], role: Role, context: Context, inde
     """
     idf = [index.idf(word) for word in set(words)] if len(index) else []
     values = {
+        **_of_text(text),
         "log_words": math.log1p(len(text.split()) if " " in text else len(words)),
+        "follows_question": float(context.follows_question),
+        "first_in_session": float(context.first_in_session),
+        "mean_idf": sum(idf) / len(idf) if idf else 0.0,
+        "sum_idf": math.log1p(sum(idf)),
+        "novelty": 1.0 - max(0.0, context.best_cosine),
+        **{f"role_{name}": float(role == name) for name in Role},
+        "place_in_session": math.log1p(context.position),
+        "new_words": index.unseen(words),
+    }
+    return np.array([values[name] for name in NAMES], dtype=np.float32)
+
+
+@lru_cache(maxsize=8)  # the policy lab tells one turn to many banks; no text stays for long
+def _of_text(text: str) -> Mapping[str, float]:
+    """What follows from the text alone."""
+    return {
         "numbers": _count(_NUMBER, text),
         "date_words": _count(_DATE, text),
         "proper_nouns": _count(_PROPER, text),
-        "question": float(bool(regex.search(r"[?？؟]", text))),
+        "question": float(bool(_QUESTION.search(text))),
         "exclamation": float("!" in text or "！" in text),
         "first_person": float(bool(_FIRST_PERSON.search(text))),
         "attachment": float(bool(_ATTACHMENT.search(text))),
@@ -119,18 +138,9 @@ def features(text: str, words: Sequence[str], role: Role, context: Context, inde
         "paths": _count(_PATH, text),
         "small_talk": float(bool(_SMALL_TALK.match(text))),
         "negation": float(bool(_NEGATION.search(text))),
-        "follows_question": float(context.follows_question),
-        "first_in_session": float(context.first_in_session),
-        "mean_idf": sum(idf) / len(idf) if idf else 0.0,
-        "sum_idf": math.log1p(sum(idf)),
-        "novelty": 1.0 - max(0.0, context.best_cosine),
-        **{f"role_{name}": float(role == name) for name in Role},
-        "place_in_session": math.log1p(context.position),
         "lines": math.log1p(text.count("\n")),
         "quotes": _count(_QUOTED, text),
-        "new_words": index.unseen(words),
     }
-    return np.array([values[name] for name in NAMES], dtype=np.float32)
 
 
 def _count(pattern: regex.Pattern[str], text: str) -> float:

@@ -152,8 +152,7 @@ class HotBank:
         slots = len(self._items)
         alive, previous, following = self._arranged()
         cosine = (self._vectors[:slots] @ cue.vector)[alive]
-        lexical = self.index.scores(cue_terms, slots)[alive]
-        coverage = self.index.coverage(cue_terms, slots)[alive]
+        lexical, coverage = (found[alive] for found in self.index.scores_and_coverage(cue_terms, slots))
         items = self.memories()
         nobody = np.full(len(archive), -1, dtype=np.int64)
         outside = [self.index.score_outside(cue_terms, terms(found.item.text)) for found in archive]

@@ -85,6 +85,7 @@ class LexicalIndex:
     def __init__(self) -> None:
         self._postings: dict[str, dict[int, int]] = {}  # term -> slot -> how often
         self._length: dict[int, int] = {}
+        self._lengths: Floats = np.zeros(64, dtype=np.float32)  # the same by slot, where there is one
         self._total = 0
 
     def __len__(self) -> int:
@@ -95,6 +96,10 @@ class LexicalIndex:
         for term, count in Counter(words).items():
             self._postings.setdefault(term, {})[slot] = count
         self._length[slot] = len(words)
+        if slot >= len(self._lengths):
+            more = max(slot + 1, 2 * len(self._lengths)) - len(self._lengths)
+            self._lengths = np.concatenate([self._lengths, np.zeros(more, dtype=np.float32)])
+        self._lengths[slot] = len(words)
         self._total += len(words)
 
     def discard(self, slot: int, words: Iterable[str]) -> None:
@@ -106,7 +111,9 @@ class LexicalIndex:
             posting.pop(slot, None)
             if not posting:
                 del self._postings[term]
-        self._total -= self._length.pop(slot, 0)
+        if slot in self._length:
+            self._total -= self._length.pop(slot)
+            self._lengths[slot] = 0
 
     def idf(self, term: str) -> float:
         """Weight of a term: ln(1 + (N - n + .5) / (n + .5)), never negative."""
@@ -122,29 +129,28 @@ class LexicalIndex:
 
     def scores(self, cue_terms: Sequence[str], slots: int) -> Floats:
         """BM25 of every slot for the cue, as (slots,) float32; empty slots score 0."""
-        out = np.zeros(slots, dtype=np.float32)
-        mean = self._total / len(self._length) if self._total else 1.0
-        for term in set(cue_terms):
-            posting = self._postings.get(term)
-            if not posting:
-                continue
-            at = np.fromiter(posting.keys(), dtype=np.int64, count=len(posting))
-            tf = np.fromiter(posting.values(), dtype=np.float32, count=len(posting))
-            length = np.fromiter(map(self._length.__getitem__, posting), dtype=np.float32, count=len(posting))
-            out[at] += self.idf(term) * tf * (K1 + 1) / (tf + K1 * (1 - B + B * length / mean))
-        return out
+        return self.scores_and_coverage(cue_terms, slots)[0]
 
     def coverage(self, cue_terms: Sequence[str], slots: int) -> Floats:
         """Share of the cue's idf mass that each slot's memory holds, as (slots,) float32 in [0, 1]."""
-        out = np.zeros(slots, dtype=np.float32)
+        return self.scores_and_coverage(cue_terms, slots)[1]
+
+    def scores_and_coverage(self, cue_terms: Sequence[str], slots: int) -> tuple[Floats, Floats]:
+        """Both in one pass: to read the postings of common words is what takes the time."""
+        score, held = np.zeros(slots, dtype=np.float32), np.zeros(slots, dtype=np.float32)
+        mean = self._total / len(self._length) if self._total else 1.0
         total = 0.0
         for term in set(cue_terms):
             weight = self.idf(term)
             total += weight
             posting = self._postings.get(term)
-            if posting:
-                out[np.fromiter(posting.keys(), dtype=np.int64, count=len(posting))] += weight
-        return out / np.float32(total) if total else out
+            if not posting:
+                continue
+            at = np.fromiter(posting.keys(), dtype=np.int64, count=len(posting))
+            tf = np.fromiter(posting.values(), dtype=np.float32, count=len(posting))
+            score[at] += weight * tf * (K1 + 1) / (tf + K1 * (1 - B + B * self._lengths[at] / mean))
+            held[at] += weight
+        return score, held / np.float32(total) if total else held
 
     def score_outside(self, cue_terms: Sequence[str], words: Sequence[str]) -> tuple[float, float]:
         """BM25 and coverage of a text that is not indexed (an archived memory), by this bank's frequencies."""

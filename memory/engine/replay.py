@@ -1,7 +1,8 @@
 """The policy lab: a stored conversation told again to private banks, one a policy, beside one that never evicts.
 
-What the unbounded bank recalls for a turn and a policy's bank does not hold any more is a miss. Nothing outside the
-private banks changes.
+What the unbounded bank recalls for a turn is what the turn needs; what of it a policy's bank does not hold any more is
+a miss. The needs are found once, by one adapter: banks under other adapters are counted against the same. Nothing
+outside the private banks changes.
 """
 
 from __future__ import annotations
@@ -24,6 +25,12 @@ from memory.engine.types import Budget, Cue, MemoryItem, NewSide, RecallLimits, 
 UNBOUNDED = Budget(2**31, 2**53)
 CUE_TERMS = 256
 
+Step = Callable[[float], None]  # told the share of the work that is done; what it raises ends the work
+
+
+def unheard(share: float) -> None:
+    """Nobody wants to know how far it is."""
+
 
 @dataclass(frozen=True)
 class ReplayTurn:
@@ -34,6 +41,16 @@ class ReplayTurn:
     at: datetime
     cue: Cue | None
     sides: Sequence[tuple[NewSide, Context]]
+
+
+@dataclass(frozen=True)
+class Need:
+    """A memory that a bank which never forgets recalled for a turn."""
+
+    memory: MemoryItem
+    fit: float
+    weight: float
+    sides: tuple[UUID, ...]  # that had told it by then
 
 
 @dataclass(frozen=True)
@@ -79,6 +96,7 @@ class PrivateBank:
     ) -> None:  # fmt: skip
         self.hot, self.policy, self._adapter = HotBank(width), policy, adapter
         self.memory_of: dict[UUID, UUID] = {}  # side told (by its id): the memory that holds it
+        self.told_by: dict[UUID, list[UUID]] = {}  # the other way round
         self.left: dict[UUID, int] = {}  # memory: ordinal of the turn at which it left last
         self._known: dict[UUID, Loaded] = {}
         self._archived: dict[bytes, MemoryItem] = {}
@@ -87,6 +105,11 @@ class PrivateBank:
             "unit": policy.unit,
         }  # fmt: skip
         self.hot.apply([BankEvent(1, Kind.CONFIGURED, began, None, configuration)], {})
+
+    @property
+    def marked_by_recalls(self) -> bool:
+        """Whether what it recalls can change what it keeps: merged memories are numbered by the events before them."""
+        return self.policy.by_use or self.policy.merging is not None
 
     def holds(self, side: UUID) -> bool:
         """Whether what was told in that side is in the bank."""
@@ -109,23 +132,31 @@ class PrivateBank:
     def tell(self, turn: ReplayTurn) -> None:
         """Remember a turn, and evict what then is too much."""
         planner = Planner(self.hot, self._adapter, self.policy, turn.at)
+        planner.look_up([side for side, _context in turn.sides])
         for side, context in turn.sides:
             planner.take(side, context, self._archived)
         gone = planner.evict()
         for write in planner.plan.writes:
             self._known[write.item.id] = Loaded(write.item, write.new.vector, write.new.content, write.words)
-        self.memory_of |= {side.id: memory for memory, side, _ in planner.plan.sources}
+        for memory, side, _how in planner.plan.sources:
+            self.memory_of[side.id] = memory
+            self.told_by.setdefault(memory, []).append(side.id)
         self.hot.apply(planner.plan.events, self._known)
-        marks = self.hot.state.marks
-        self._archived = {
-            content: item for content, item in (self._archived | gone).items() if marks[item.id].state is State.ARCHIVED
-        }
-        gone_now = (event.memory for event in planner.plan.events if event.kind is Kind.EVICTED and event.memory)
-        self.left |= dict.fromkeys(gone_now, turn.ordinal)
+        self._follow(planner.plan.events, gone, turn.ordinal)
 
-    def recall(self, cue: Cue, limits: RecallLimits) -> list[Recollected]:
-        """What the cue recalls, best first; the bank notes it, as policies that look at use need."""
-        words = list(dict.fromkeys(terms(cue.text)))[:CUE_TERMS]
+    def _follow(self, events: Sequence[BankEvent], gone: Mapping[bytes, MemoryItem], ordinal: int) -> None:
+        """Keep in mind what left and what came back. By what has happened alone: the archive grows with every turn."""
+        marks = self.hot.state.marks
+        self._archived |= gone
+        self.left |= {one.memory: ordinal for one in events if one.kind is Kind.EVICTED and one.memory}
+        touched = {self._known[one.memory].content for one in events if one.memory is not None}
+        for content in touched | gone.keys():
+            item = self._archived.get(content)
+            if item is not None and marks[item.id].state is not State.ARCHIVED:
+                del self._archived[content]
+
+    def recall(self, cue: Cue, words: Sequence[str], limits: RecallLimits) -> list[Recollected]:
+        """What the cue, of these `words`, recalls, best first; the bank notes it, as policies that look at use need."""
         candidates = self.hot.candidates(cue, words, by=self._adapter.vector)
         found = attention.recall(cue, candidates, self._adapter, limits).injected
         if found:
@@ -134,44 +165,63 @@ class PrivateBank:
         return list(found)
 
 
+def needs_of(
+    turns: Sequence[ReplayTurn], *, adapter: Adapter, width: int, limits: RecallLimits, step: Step = unheard
+) -> list[list[Need]]:
+    """What each of `turns` needs, told in their order: what a bank that never evicts recalls for it by `adapter`."""
+    if not turns:
+        return []
+    everything = PrivateBank(width, UNBOUNDED, policy_named("fifo"), adapter, turns[0].at)
+    needs: list[list[Need]] = []
+    for number, turn in enumerate(turns, 1):
+        found = everything.recall(turn.cue, _words(turn.cue), limits) if turn.cue is not None else []
+        needs.append(
+            [Need(row.item, row.fit, row.weight, tuple(everything.told_by[row.item.id]))
+             for row in found if row.group != "below"]
+        )  # fmt: skip
+        everything.tell(turn)
+        step(number / len(turns))
+    return needs
+
+
 def replay_turns(
     turns: Sequence[ReplayTurn], policies: Sequence[RetentionPolicy], budget: Budget, *, adapter: Adapter, width: int,
     limits: RecallLimits, evict_at: float = 1.0,
 ) -> list[Replayed]:  # fmt: skip
-    """Tell `turns` in their order to a bank of each policy; vectors are (`width`,)."""
+    """Tell `turns` in their order to a bank of each policy; vectors are (`width`,). Their needs are by `adapter`."""
+    needs = needs_of(turns, adapter=adapter, width=width, limits=limits)
     banks = [(policy, budget) for policy in policies]
-    return replay_banks(turns, banks, adapter=adapter, width=width, limits=limits, evict_at=evict_at)
+    return replay_banks(turns, needs, banks, adapter=adapter, width=width, limits=limits, evict_at=evict_at)
 
 
 def replay_banks(
-    turns: Sequence[ReplayTurn], asked: Sequence[tuple[RetentionPolicy, Budget]], *, adapter: Adapter, width: int,
-    limits: RecallLimits, evict_at: float = 1.0, step: Callable[[float], None] = lambda share: None,
+    turns: Sequence[ReplayTurn], needs: Sequence[Sequence[Need]], asked: Sequence[tuple[RetentionPolicy, Budget]], *,
+    adapter: Adapter, width: int, limits: RecallLimits, evict_at: float = 1.0, step: Step = unheard,
 ) -> list[Replayed]:  # fmt: skip
-    """Tell `turns` in their order to one bank each of the policies and budgets `asked`, beside one unbounded for all.
-
-    `step` is told after each turn which share of the work is done; what it raises ends the replay.
-    """
+    """Tell `turns` in their order to one bank each of the policies and budgets `asked`, and see what of each turn's
+    `needs` it holds. `step` is told after each turn which share of the work is done."""
     if not turns:
         return [Replayed(policy) for policy, _budget in asked]
-    began = turns[0].at
-    everything = PrivateBank(width, UNBOUNDED, policy_named("fifo"), adapter, began)
-    banks = [PrivateBank(width, budget, policy, adapter, began, evict_at) for policy, budget in asked]
+    banks = [PrivateBank(width, budget, policy, adapter, turns[0].at, evict_at) for policy, budget in asked]
     reports = [Replayed(policy) for policy, _budget in asked]
-    for number, turn in enumerate(turns, 1):
-        if turn.cue is not None:
-            wanted = [row for row in everything.recall(turn.cue, limits) if row.group != "below"]
-            sides = _sides_of(wanted, everything)
-            for bank, report in zip(banks, reports, strict=True):
-                report.recalled += len(wanted)
-                report.wanted += sum(row.weight for row in wanted)
-                report.misses += _missed(turn, wanted, sides, bank)
-                bank.recall(turn.cue, limits)
-        for told in (everything, *banks):
-            told.tell(turn)
+    for number, (turn, needed) in enumerate(zip(turns, needs, strict=True), 1):
+        words = _words(turn.cue) if turn.cue is not None else []
+        weight = sum(need.weight for need in needed)
+        for bank, report in zip(banks, reports, strict=True):
+            report.recalled += len(needed)
+            report.wanted += weight
+            report.misses += _missed(turn, needed, bank)
+            if turn.cue is not None and bank.marked_by_recalls:
+                bank.recall(turn.cue, words, limits)
+            bank.tell(turn)
         step(number / len(turns))
     for bank, report in zip(banks, reports, strict=True):
         _account(bank, report)
     return reports
+
+
+def _words(cue: Cue) -> list[str]:
+    return list(dict.fromkeys(terms(cue.text)))[:CUE_TERMS]
 
 
 def _account(bank: PrivateBank, report: Replayed) -> None:
@@ -184,24 +234,11 @@ def _account(bank: PrivateBank, report: Replayed) -> None:
     report.evicted = len(archived) - report.merged
 
 
-def _sides_of(wanted: Sequence[Recollected], everything: PrivateBank) -> dict[UUID, list[UUID]]:
-    """The sides that told each of the `wanted` memories of the unbounded bank."""
-    told: dict[UUID, list[UUID]] = {row.item.id: [] for row in wanted}
-    if told:
-        for side, memory in everything.memory_of.items():
-            if memory in told:
-                told[memory].append(side)
-    return told
-
-
-def _missed(
-    turn: ReplayTurn, wanted: Sequence[Recollected], told: Mapping[UUID, Sequence[UUID]], bank: PrivateBank
-) -> list[Miss]:
-    """Of the `wanted` memories those that `bank` holds in no form: under none of the sides that told them."""
+def _missed(turn: ReplayTurn, needed: Sequence[Need], bank: PrivateBank) -> list[Miss]:
+    """What is `needed` and `bank` holds in no form: under none of the sides that told it."""
     out: list[Miss] = []
-    for row in wanted:
-        sides = told[row.item.id]
-        if not any(map(bank.holds, sides)):
-            left = max(map(bank.left_at, sides))
-            out.append(Miss(turn.ordinal, row.item, row.fit, row.weight, left))
+    for need in needed:
+        if not any(map(bank.holds, need.sides)):
+            left = max(map(bank.left_at, need.sides))
+            out.append(Miss(turn.ordinal, need.memory, need.fit, need.weight, left))
     return out

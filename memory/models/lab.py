@@ -58,6 +58,9 @@ class LabResult(models.Model):
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="+")
     adapter = models.CharField(max_length=80)  # as asked for; "-" for the one that serves the bank
     version = models.CharField(max_length=80)  # the one that it was
+    # the version that said what later turns needed, the same for every adapter of a replay; "" is the row's own
+    # adapter, as it was before there was one for all
+    reference = models.CharField(max_length=80, default="", blank=True)
     policy = models.CharField(max_length=NAME_LENGTH)
     budget = models.CharField(max_length=12)  # as asked for: "25%" of what was told, or "200" memories
     memories = models.PositiveIntegerField()  # the budget in memories

@@ -7,7 +7,7 @@ adapter are written at once, so that whatever ends the work, the next worker goe
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
@@ -18,16 +18,17 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from memory.adapters import adapter_named, adapter_of
+from memory.adapters import AdapterMissing, adapter_named, adapter_of
 from memory.engine.adapter import Adapter
-from memory.engine.replay import Replayed
-from memory.engine.retention import RetentionPolicy, policy_named
+from memory.engine.replay import Step
+from memory.engine.retention import policy_named
 from memory.engine.types import BankError, Budget
 from memory.lab import BANKS, adapters_at_hand
 from memory.models import Conversation, LabReplay, LabResult, LabState
 from memory.services import live
 from memory.services.jobs import current_job, enqueue, handles
-from memory.services.replays import Step, Story, story_of
+from memory.services.lab_results import Counted, result_of
+from memory.services.replays import Story, stored_conversation
 from memory.services.turns import NotFound
 from memory.tenancy import acting_as
 
@@ -37,9 +38,8 @@ OPEN = (LabState.PENDING, LabState.RUNNING)
 MOST = {"conversations": 12, "policies": 12, "budgets": 10, "adapters": 4}
 MOST_BANKS = 480  # conversations by policies by budgets by adapters: an hour of a slow processor
 MOST_OPEN = 3  # replays of one person that wait or run
-MOST_MISSES = 100  # of one result, the heaviest; the counts are of all
-BEAT_S = 0.5  # between two signs of life
-LOADING = 0.3  # share of the work on a conversation that reading it takes, at a guess
+BEAT_S = 1.0  # between two signs of life, at least
+READING, NEEDING = 0.3, 0.1  # shares of the work on a conversation, at a guess: the rest goes to the banks
 _BUDGET = regex.compile(r"(\d{1,6})|(\d{1,3}(?:[.]\d)?) ?%")
 
 
@@ -184,6 +184,20 @@ def _changed(replay_id: UUID, before: Sequence[str], **told: Any) -> None:
     live.tell(WATCHED, replay_id)
 
 
+def _reference(story: Story, before: str) -> Adapter:
+    """What says which memories a turn needs: whatever serves the conversation's bank, for every adapter of a replay.
+
+    A replay that goes on keeps to the one that it began with (version `before`), though another may serve by now.
+    """
+    serving = adapter_of(story.bank)
+    if before in ("", serving.version):
+        return serving
+    try:
+        return adapter_named(before).in_space(story.bank.space.revision)
+    except AdapterMissing:
+        return serving
+
+
 class _Carrying:
     """One replay being carried out, conversation by conversation and adapter by adapter."""
 
@@ -194,46 +208,53 @@ class _Carrying:
     def out(self) -> None:
         """All of it that is not there yet."""
         for number, conversation in enumerate(self.asked.conversations):
-            missing = self._missing(conversation)
-            story = self._read(conversation, number) if missing else None
-            for place, name in enumerate(missing if story else ()):
-                assert story is not None
-                width = (1 - LOADING) / len(missing)
-                self._replay(story, conversation, name, self._within(number, LOADING + place * width, width))
+            missing, before = self._missing(conversation)
+            story = self._read(conversation, self._within(number, 0.0, READING)) if missing else None
+            if story is None:
+                continue
+            reference = _reference(story, before)
+            needs = story.needs(reference, self._within(number, READING, NEEDING))
+            width = (1 - READING - NEEDING) / len(missing)
+            for place, name in enumerate(missing):
+                step = self._within(number, READING + NEEDING + place * width, width)
+                self._replay(Counted(story, conversation, reference, needs), name, step)
 
-    def _missing(self, conversation: UUID) -> list[str]:
-        """The adapters under which this conversation was not replayed yet."""
+    def _missing(self, conversation: UUID) -> tuple[list[str], str]:
+        """The adapters under which this conversation was not replayed yet, and the version that found the needs that
+        the others were counted against, if there are any."""
         with acting_as(self.replay.owner_id):
             found = LabResult.objects.filter(replay=self.replay.pk, conversation=conversation)
-            there = set(found.values_list("adapter", flat=True))
-        return [name for name in self.asked.adapters if name not in there]
+            there = dict(found.values_list("adapter", "reference"))
+        return [name for name in self.asked.adapters if name not in there], next(iter(there.values()), "")
 
-    def _read(self, conversation: UUID, number: int) -> Story | None:
-        """The conversation; None where it is gone, or tells nothing."""
+    def _read(self, conversation: UUID, step: Step) -> Story | None:
+        """The conversation; None where it is gone, or tells nothing. What is slow of it holds no transaction open."""
         try:
             with acting_as(self.replay.owner_id):
-                story = story_of(conversation, self._within(number, 0.0, LOADING))
-                return story if story.told else None
+                stored = stored_conversation(conversation)
         except NotFound:
             return None
+        story = stored.story(step)
+        return story if story.told else None
 
-    def _replay(self, story: Story, conversation: UUID, name: str, step: Step) -> None:
+    def _replay(self, counted: Counted, name: str, step: Step) -> None:
+        story = counted.story
         own = name == BANKS
         adapter = adapter_of(story.bank) if own else adapter_named(name).in_space(story.bank.space.revision)
         asked = [
             (policy, budget, Budget(memories_in(budget, story.told), story.bank.budget_tokens))
             for policy in self.policies for budget in self.asked.budgets
         ]  # fmt: skip
-        reports = story.replayed([(policy, most) for policy, _name, most in asked], adapter, step)
+        reports = story.replayed(counted.needs, [(policy, most) for policy, _name, most in asked], adapter, step)
         results = [
-            _result(self.replay, story, conversation, (name, adapter), told, report)
+            result_of(self.replay, counted, (name, adapter), told, report)
             for told, report in zip(asked, reports, strict=True)
         ]
         with acting_as(self.replay.owner_id):
             there = LabReplay.objects.filter(pk=self.replay.pk, state=LabState.RUNNING).select_for_update().exists()
             if not there:
                 raise _Cancelled
-            if Conversation.objects.filter(pk=conversation, forgotten_until=None).exists():
+            if Conversation.objects.filter(pk=counted.conversation, forgotten_until=None).exists():
                 LabResult.objects.bulk_create(results, ignore_conflicts=True)
         live.tell(WATCHED, self.replay.pk)
 
@@ -257,30 +278,3 @@ class _Carrying:
             raise _Cancelled
         if not transaction.get_connection().in_atomic_block:
             _changed(self.replay.pk, (LabState.RUNNING,), progress=progress)
-
-
-def _result(
-    replay: LabReplay, story: Story, conversation: UUID, adapter: tuple[str, Adapter],
-    asked: tuple[RetentionPolicy, str, Budget], report: Replayed,
-) -> LabResult:  # fmt: skip
-    policy, budget, most = asked
-    return LabResult(
-        owner_id=replay.owner_id, replay_id=replay.pk, conversation_id=conversation, adapter=adapter[0],
-        version=adapter[1].version, policy=policy.name, budget=budget, memories=most.memories, tokens=most.tokens,
-        turns=len(story.turns), told=story.told, held=len(report.kept), evicted=report.evicted, merged=report.merged,
-        recalled=report.recalled, missed=len(report.misses), wanted=report.wanted,
-        missed_weight=sum(miss.weight for miss in report.misses), regretted=report.regretted,
-        misses=_heaviest(report, story.ordinals),
-    )  # fmt: skip
-
-
-def _heaviest(report: Replayed, ordinals: Mapping[UUID, int]) -> list[list[Any]]:
-    """Missed memories: id, turn that told it, turn at which it left, first turn that missed it, times, weight."""
-    found: dict[UUID, list[Any]] = {}
-    for miss in report.misses:
-        memory = miss.memory
-        row = found.setdefault(memory.id, [str(memory.id), ordinals.get(memory.turn), miss.left, miss.ordinal, 0, 0.0])
-        row[4] += 1
-        row[5] += miss.weight
-    rows = sorted(found.values(), key=lambda row: (-row[5], row[3], row[0]))[:MOST_MISSES]
-    return [[*row[:5], round(row[5], 6)] for row in rows]

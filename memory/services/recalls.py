@@ -54,19 +54,39 @@ def prepare_cue(
     the previous turn's words along. Of a long one the last piece asks.
     """
     started = time.perf_counter()
+    asked = cue_words(turn, previous)
+    texts = [asked.embedded, *(embedded_text(turn.observation_speaker, now, piece) for piece in asked.pieces)]
+    vectors = encoder().encode(texts)
+    cue = asked.cue(turn, vectors[0], exclude_turns=exclude_turns, now=now, zone=zone)
+    return PreparedCue(cue, asked.with_previous, vectors[1:], _ms_since(started))
+
+
+@dataclass(frozen=True)
+class CueWords:
+    """What a turn's observation asks with, before it is encoded."""
+
+    text: str
+    embedded: str  # what of it the encoder is given: the last piece
+    pieces: list[str]  # the observation's own
+    with_previous: bool
+
+    def cue(
+        self, turn: Turn, vector: Floats, *, exclude_turns: frozenset[UUID], now: datetime, zone: tzinfo = UTC
+    ) -> Cue:
+        """The cue, with the `vector` (E,) of `embedded`; the turn itself is never recalled."""
+        return Cue(
+            text=self.text, vector=vector, at=now.astimezone(zone), asking=is_asking(turn.observation),
+            exclude_turns=exclude_turns | {turn.pk},
+        )  # fmt: skip
+
+
+def cue_words(turn: Turn, previous: Turn | None) -> CueWords:
+    """The words of a turn's cue: an observation of under five words takes the previous turn's along."""
     text = turn.observation
     with_previous = previous is not None and len(text.split()) < SHORT_CUE_WORDS and len(terms(text)) < SHORT_CUE_WORDS
     if with_previous and previous is not None:
         text = f"{previous.observation}\n{text}"
-    pieces = split_side(turn.observation)
-    cue_text = (split_side(text) or [text])[-1]
-    texts = [cue_text, *(embedded_text(turn.observation_speaker, now, piece) for piece in pieces)]
-    vectors = encoder().encode(texts)
-    cue = Cue(
-        text=text, vector=vectors[0], at=now.astimezone(zone), asking=is_asking(turn.observation),
-        exclude_turns=exclude_turns | {turn.pk},
-    )  # fmt: skip
-    return PreparedCue(cue, with_previous, vectors[1:], _ms_since(started))
+    return CueWords(text, (split_side(text) or [text])[-1], split_side(turn.observation), with_previous)
 
 
 @dataclass(frozen=True)

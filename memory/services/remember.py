@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -82,17 +82,18 @@ def remember_turns(bank_id: UUID, turns: Sequence[Turn], *, now: datetime) -> No
 
 
 def sides_told(
-    turns: Sequence[TurnToRemember], vectors: Mapping[tuple[UUID, Side, int], Floats]
-) -> dict[UUID, list[tuple[NewSide, Context]]]:
+    turns: Sequence[TurnToRemember], vectors: Mapping[tuple[UUID, Side, int], Floats], *, batch: int = ENCODE_BATCH,
+    step: Callable[[float], None] = lambda share: None,
+) -> dict[UUID, list[tuple[NewSide, Context]]]:  # fmt: skip
     """What these turns would tell a bank, by turn; changes nothing. `vectors` at hand, by turn, side and piece, are
-    not computed again."""
+    not computed again; after each `batch` of others `step` is told which share of them is done."""
     pieces = {
         ready.turn.pk: [
             replace(piece, vector=vectors.get((ready.turn.pk, piece.side, piece.number))) for piece in _pieces(ready)
         ]
         for ready in turns
     }
-    encoded = _encode(pieces)
+    encoded = _encode(pieces, batch, step)
     return {
         ready.turn.pk: [(_new_side(ready.turn, piece, encoded), _context(piece)) for piece in pieces[ready.turn.pk]]
         for ready in turns
@@ -163,7 +164,10 @@ def _side(
     ]  # fmt: skip
 
 
-def _encode(pieces: Mapping[UUID, Sequence[_Piece]]) -> dict[tuple[UUID, Side, int], Floats]:
+def _encode(
+    pieces: Mapping[UUID, Sequence[_Piece]], size: int = ENCODE_BATCH,
+    step: Callable[[float], None] = lambda share: None,
+) -> dict[tuple[UUID, Side, int], Floats]:  # fmt: skip
     """Vectors of all pieces, in batches; none that are at hand is computed again."""
     out: dict[tuple[UUID, Side, int], Floats] = {}
     wanted: list[tuple[tuple[UUID, Side, int], str]] = []
@@ -174,10 +178,11 @@ def _encode(pieces: Mapping[UUID, Sequence[_Piece]]) -> dict[tuple[UUID, Side, i
                 out[key] = piece.vector
             else:
                 wanted.append((key, embedded_text(piece.speaker, piece.at, piece.text)))
-    for start in range(0, len(wanted), ENCODE_BATCH):
-        batch = wanted[start : start + ENCODE_BATCH]
+    for start in range(0, len(wanted), size):
+        batch = wanted[start : start + size]
         vectors = encoder().encode([text for _, text in batch])
         out |= {key: vector for (key, _), vector in zip(batch, vectors, strict=True)}
+        step((start + len(batch)) / len(wanted))
     return out
 
 

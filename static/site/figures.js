@@ -12,6 +12,7 @@ const CONFIG = { displayModeBar: false, displaylogo: false, scrollZoom: false, r
 const PAUSE = 250;
 const AT_ONCE = 2;
 const LEGEND_LINE = 20;
+const NAME_LINE = 12;
 const NARROW = window.matchMedia("(max-width: 30rem)");
 
 class FigureCard {
@@ -138,9 +139,18 @@ function squeeze({ data, layout }) {
   const named = data.filter((trace) => trace.showlegend !== false).length;
   if (layout.showlegend && named > 4) layout.height += LEGEND_LINE * named;
   layout.margin = { ...layout.margin, l: 36, r: 4 };
+  if (layout.meta?.bars === "named") return nameAbove({ data, layout });
   for (const [name, axis] of Object.entries(layout)) {
     if (name.startsWith("yaxis") && axis.ticktext) layout[name] = { ...axis, showticklabels: false };
   }
+}
+
+/** Bars that say nothing without their names have them above, within the figure, and are thinner for it. */
+function nameAbove({ data, layout }) {
+  layout.height += NAME_LINE * layout.yaxis.tickvals.length;
+  layout.margin.l = 8;
+  layout.yaxis = { ...layout.yaxis, ticklabelposition: "inside top", tickfont: { ...layout.yaxis.tickfont, color: layout.font.color } };
+  for (const bar of data) Object.assign(bar, { width: 0.36, offset: 0.06 });
 }
 
 /** A mark leads to where it is explained. */

@@ -10,6 +10,7 @@ import pytest
 from django.contrib.auth.models import Group
 from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from agora_web.accounts.models import User
@@ -54,9 +55,10 @@ def tell(desk: Desk, statements: int, questions: int) -> None:
         desk.tell(f"Where does boat number {number} lie?", "")
 
 
-def read(person: User, **asked: Any) -> drift.Drift:
+def read(person: User, *, kind: str = "", later: int = 0) -> drift.Drift:
+    """Drift over thirty days as seen now, or so many days later."""
     with acting_as(person.pk):
-        return drift_of(asked.get("days", 30), asked.get("kind", ""), timezone.now() + timedelta(seconds=1))
+        return drift_of(30, kind, timezone.now() + timedelta(days=later, seconds=1))
 
 
 def test_what_was_written_is_counted_in_the_bins_of_what_was_learned_from(
@@ -81,14 +83,74 @@ def test_a_group_of_fewer_than_twenty_what_is_older_and_what_is_forgotten_are_no
     desk: Desk, operator: User, serving: AdapterVersion
 ) -> None:
     tell(desk, 10, 11)
+    assert read(operator).counts["question"] == [10, 11]
     with desk.acting():
         first, second = Memory.objects.filter(bank=desk.bank_id).order_by("written_seq")[:2]
         memories.forget(first.pk, now=timezone.now())
     assert read(operator).counts["question"] == [9, 11]
+    assert read(operator, later=40).counts == {}
     with desk.acting():
-        Memory.objects.filter(pk=second.pk).update(written_at=timezone.now() - timedelta(days=40))
+        memories.forget(second.pk, now=timezone.now())
     assert read(operator).counts == {}
     assert read(operator).now == 0
+
+
+def recounted(kind: str, edges: list[int], feature: int, told: list[Memory]) -> list[int]:
+    """The same by other means: what was written, read row by row."""
+    values = [round(float(one.features[feature]) * 1000) for one in told]
+    places = np.searchsorted(edges, values, side="right")
+    return np.bincount(places, minlength=len(edges) + 1).tolist()
+
+
+def test_counts_of_all_kinds_in_one_pass_are_those_of_the_rows_one_by_one(
+    desk: Desk, operator: User, stranger: User
+) -> None:
+    other = Desk(stranger)
+    tell(desk, 13, 24)
+    tell(other, 21, 9)
+    with other.acting():
+        Memory.objects.filter(bank=other.bank_id).update(role="other")
+    rng = np.random.default_rng(3)
+    raw = np.round(rng.gamma(1.0, size=(60, len(features.NAMES))), 3).astype(np.float32)
+    distributions = {KIND: described(raw), "two_people": described(raw[:40] / 2)}
+    made = stored(upside_down("drift-3"), distributions=distributions, learned=list(distributions))
+    adapters.serve_by_default(made.pk, using="owner")
+    for kind, of in ((KIND, desk), ("two_people", other)):
+        found = read(operator, kind=kind)
+        with of.acting():
+            told = list(Memory.objects.filter(bank=of.bank_id).exclude(features=[]))
+        assert found.learned is not None
+        assert found.counts == {
+            name: recounted(kind, about["edges"], features.NAMES.index(name), told)
+            for name, about in found.learned.features.items()
+        }
+        assert found.counts
+    assert read(operator).kind == KIND, "of which most was written"
+
+
+def test_a_page_counts_once_for_both_figures_and_again_when_something_has_happened(
+    desk: Desk, operator: User, serving: AdapterVersion
+) -> None:
+    tell(desk, 6, 24)
+    client = Client()
+    client.force_login(operator)
+
+    def page(**asked: str) -> tuple[int, str]:
+        with CaptureQueriesContext(connection) as asking:
+            for name in ("drift", "distribution"):
+                answer = client.get(f"/api/training/adapters/{name}/", asked).json()
+        return sum("agora_written_features" in one["sql"] for one in asking), answer["table"]["rows"]
+
+    once, rows = page(feature="question")
+    again, same = page(feature="question")
+    assert (once, again) == (1, 0)
+    assert rows == same
+    assert page(feature="numbers")[0] == 0
+    desk.tell("A ferry came in from the islands", "")
+    more, then = page(feature="question")
+    assert more == 1
+    assert [row[4] for row in then] == [row[4] + (place == 0) for place, row in enumerate(rows)]
+    assert read(desk.person).counts == {}, "what was counted for staff is not told to others"
 
 
 @pytest.mark.parametrize("role", [None, "labeller"])

@@ -13,6 +13,7 @@ from django_celery_beat.models import PeriodicTask
 from django_celery_beat.tzcrontab import TzAwareCrontab
 
 from memory.models import Job, JobState
+from memory.thousands import counted
 from training.scheduling import cron
 from training.scheduling.catalogue import SCHEDULED, Scheduled
 
@@ -94,11 +95,11 @@ def _unclaimed(now: datetime) -> list[str]:
     if not waiting:
         return []
     told = ngettext(
-        "%(n)d job has waited for more than ten minutes: no worker takes it.",
-        "%(n)d jobs have waited for more than ten minutes: no worker takes them.",
+        "%(n)s job has waited for more than ten minutes: no worker takes it.",
+        "%(n)s jobs have waited for more than ten minutes: no worker takes them.",
         waiting,
     )
-    return [told % {"n": waiting}]
+    return [told % counted({"n": waiting})]
 
 
 def _tasks() -> list[PeriodicTask]:

@@ -21,9 +21,9 @@ from training.services.falling_back import fall_back_unless_learned_anew
 JOB = "training.forget"
 TRIGGER = "erasure"
 KINDS |= {
-    "training.Label": ngettext_lazy("%(n)d judgement", "%(n)d judgements", "n"),
-    "training.ReviewItem": ngettext_lazy("%(n)d question to labellers", "%(n)d questions to labellers", "n"),
-    "training.Review": ngettext_lazy("%(n)d answer of a labeller", "%(n)d answers of labellers", "n"),
+    "training.Label": ngettext_lazy("%(n)s judgement", "%(n)s judgements", "n"),
+    "training.ReviewItem": ngettext_lazy("%(n)s question to labellers", "%(n)s questions to labellers", "n"),
+    "training.Review": ngettext_lazy("%(n)s answer of a labeller", "%(n)s answers of labellers", "n"),
 }
 
 

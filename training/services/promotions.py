@@ -29,6 +29,7 @@ from memory.engine.adapter import Adapter
 from memory.engine.types import BankError
 from memory.models import AdapterVersion, Job, JobState
 from memory.services.jobs import enqueue
+from memory.thousands import counted
 from training.models import Promotion, PromotionMode, Rules, RunState, TrainingRun
 from training.services.sentences import GUARDS, NAMES
 
@@ -230,7 +231,8 @@ def _refuse_while_busy(using: str) -> None:
     going = Job.objects.using(using).filter(kind__in=(JOB, STEP_JOB), state__in=(JobState.PENDING, JobState.RUNNING))
     if n := going.count():
         raise PromotionRefused(
-            _("The last change is still on its way through the banks: %(n)d to go. Wait until it is done.") % {"n": n}
+            _("The last change is still on its way through the banks: %(n)s to go. Wait until it is done.")
+            % counted({"n": n})
         )
 
 

@@ -9,6 +9,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from memory.thousands import counted
 from training.learner import failures
 from training.learner.cue_training import RECALL
 from training.learner.dataset import DatasetUnreadable
@@ -48,7 +49,7 @@ GUARDS: Mapping[str, Promise] = {
 def missing_sentence(missing: Mapping[str, int]) -> str:
     """How many judgements each kind lacks."""
     parts = [
-        ngettext("%(n)d of %(kind)s", "%(n)d of %(kind)s", n) % {"n": n, "kind": NAMES[kind]}
+        ngettext("%(n)s of %(kind)s", "%(n)s of %(kind)s", n) % counted({"n": n, "kind": NAMES[kind]})
         for kind, n in sorted(missing.items(), key=lambda one: one[1])
     ]
     return _("Too few judgements to learn from. Missing are: %(parts)s; one kind is enough.") % {
@@ -63,9 +64,9 @@ def failure_sentence(error: BaseException) -> str:
             return missing_sentence(error.missing)
         case failures.TooFewConversations():
             return _(
-                "The judgements come from %(have)d conversations; %(need)d are needed, so that some can be held out. "
+                "The judgements come from %(have)s conversations; %(need)s are needed, so that some can be held out. "
                 "Label memories of other conversations too."
-            ) % {"have": error.have, "need": error.need}
+            ) % counted({"have": error.have, "need": error.need})
         case failures.ClassMissing():
             which = _("high") if error.high else _("low")
             return _("All judgements of %(kind)s are %(which)s: judge some the other way too.") % {

@@ -23,6 +23,7 @@ from memory.engine.text import clean_text
 from memory.engine.types import BankError
 from memory.figure_page import figure_page
 from memory.models import AdapterVersion
+from memory.thousands import counted
 from training import adapter_figures, drift_figures, registry
 from training.models import Promotion, PromotionMode, Rules, RunState, TrainingRun
 from training.services import promotions, rescoring, shadows
@@ -93,7 +94,7 @@ def _again(request: HttpRequest) -> str:
 def _retry(request: HttpRequest) -> str:
     promotion = Promotion.objects.filter(pk=_promotion(request)).first()
     n = rescoring.ask_again(promotion, using="default") if promotion else 0
-    return ngettext("%(n)d bank is tried again.", "%(n)d banks are tried again.", n) % {"n": n}
+    return ngettext("%(n)s bank is tried again.", "%(n)s banks are tried again.", n) % counted({"n": n})
 
 
 VERBS: dict[str, Callable[[HttpRequest], str]] = {

@@ -33,6 +33,10 @@ class Decay(RetentionPolicy):
     def unit(self) -> float:
         return self.days * DAY
 
+    @property
+    def by_use(self) -> bool:
+        return True
+
     def rank(self, memories: Sequence[MemoryItem], now: datetime) -> Floats:
         of_memories = columns(memories)
         t = np.maximum(0.0, now.timestamp() - of_memories["touched"]) / self.unit

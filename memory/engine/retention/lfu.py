@@ -19,5 +19,9 @@ class Lfu(RetentionPolicy):
 
     kind = "lfu"
 
+    @property
+    def by_use(self) -> bool:
+        return True
+
     def rank(self, memories: Sequence[MemoryItem], now: datetime) -> Floats:
         return columns(memories)["recalls"].astype(np.float32)

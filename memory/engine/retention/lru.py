@@ -19,6 +19,10 @@ class Lru(RetentionPolicy):
 
     kind = "lru"
 
+    @property
+    def by_use(self) -> bool:
+        return True
+
     def rank(self, memories: Sequence[MemoryItem], now: datetime) -> Floats:
         # seconds since 1970 would not fit 32 bits; those up to now do, the finer the more recent
         return (columns(memories)["touched"] - now.timestamp()).astype(np.float32)

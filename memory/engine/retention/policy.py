@@ -59,6 +59,11 @@ class RetentionPolicy(Protocol):
         return DAY
 
     @property
+    def by_use(self) -> bool:
+        """Whether ranks follow from what was recalled, how often or when."""
+        return False
+
+    @property
     def merging(self) -> Merging | None:
         """How what would leave is merged with its neighbours; None where it is not."""
         return None
@@ -96,6 +101,10 @@ class Wrapper(RetentionPolicy, Protocol):
     @property
     def unit(self) -> float:
         return self.inner.unit
+
+    @property
+    def by_use(self) -> bool:
+        return self.inner.by_use
 
     @property
     def merging(self) -> Merging | None:

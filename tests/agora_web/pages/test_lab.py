@@ -25,13 +25,17 @@ pytestmark = pytest.mark.django_db(databases=["default", "owner", "worker"])
 Asks = Callable[..., Any]
 
 
-def result(replay: LabReplay, conversation: Conversation, policy: str, budget: int, missed: int) -> LabResult:
+def result(
+    replay: LabReplay, conversation: Conversation, policy: str, budget: int, missed: int, adapter: str = "-",
+    reference: str = "shipped",
+) -> LabResult:  # fmt: skip
     with acting_as(replay.owner_id):
         return LabResult.objects.create(
-            owner_id=replay.owner_id, replay=replay, conversation=conversation, adapter="-", version="shipped",
-            policy=policy, budget=f"{budget}%", memories=budget, tokens=1000, turns=6, told=100, held=budget,
-            evicted=100 - budget, merged=0, recalled=10, missed=missed, wanted=5.0, missed_weight=missed / 2,
-            regretted=missed, misses=[[str(uuid4()), 1, 2, 3 + n, 1, 0.5] for n in range(missed)],
+            owner_id=replay.owner_id, replay=replay, conversation=conversation, adapter=adapter, version="shipped",
+            reference=reference, policy=policy, budget=f"{budget}%", memories=budget, tokens=1000, turns=6, told=100,
+            held=budget, evicted=100 - budget, merged=0, recalled=10, missed=missed, wanted=5.0,
+            missed_weight=missed / 2, regretted=missed,
+            misses=[[str(uuid4()), 1, 2, 3 + n, 1, 0.5] for n in range(missed)],
         )  # fmt: skip
 
 
@@ -74,6 +78,19 @@ def test_the_curves_are_the_numbers_of_the_table(ask: Asks) -> None:
     assert "(50 %), fifo least (20 %)" in evidence["sentence"]
     assert "8 memories left" in ask("regret")["sentence"]
     assert "/?policy=fifo&budget=10%25&adapter=-#figure-missed" in trace(evidence, "fifo")["customdata"][0]
+
+
+def test_what_the_numbers_are_counted_against_is_told_under_the_figure(
+    ask: Asks, replay: LabReplay, conversation: Conversation
+) -> None:
+    for name in ("evidence", "regret"):
+        assert ask(name)["note"] == (
+            "What later turns needed is what shipped, which serves the bank, recalls from a bank that never forgets."
+        )
+    result(replay, conversation, "fifo", 10, 6, adapter="shared-1")
+    assert ask("evidence")["note"].endswith("the same for every adapter here: they differ in what they let go.")
+    result(replay, conversation, "lru", 10, 6, adapter="shared-1", reference="")  # from before there was one for all
+    assert "lines of two cannot" in ask("evidence")["note"]
 
 
 def test_a_point_leads_to_what_was_missed_there(ask: Asks) -> None:

@@ -13,7 +13,8 @@ from tests.memory.charts.test_parts import checked
 def row(policy: str, share: float, evidence: float | None, adapter: str = "-", **fields: Any) -> CurveRow:
     usual = {"budget": f"{share:.0%}", "memories": int(100 * share), "told": 100, "recalled": 10,
              "kept": int(10 * (evidence or 0)), "evidence_weight": evidence, "regretted": 3, "regret": 0.03, "held": 5,
-             "evicted": 5, "merged": 0, "conversations": 1}  # fmt: skip
+             "evicted": 5, "merged": 0, "conversations": 1,
+             "references": "shipped"}  # fmt: skip
     return CurveRow(**{"policy": policy, "adapter": adapter, "share": share, "evidence": evidence, **usual, **fields})
 
 

@@ -1,13 +1,15 @@
 """The policy lab: what each policy would have kept, and what later turns would have missed."""
 
+from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID
 
 import pytest
 
+from memory.engine.adapter import Adapter
 from memory.engine.features import Context
 from memory.engine.prior import prior
-from memory.engine.replay import Replayed, ReplayTurn, replay_turns
+from memory.engine.replay import Need, Replayed, ReplayTurn, needs_of, replay_banks, replay_turns
 from memory.engine.retention import policy_named
 from memory.engine.types import Budget, Cue, RecallLimits
 from tests.memory.engine.toy_bank import NOON, memory_id, new_side, turn_id, vector_of
@@ -67,6 +69,32 @@ def test_the_budget_holds_and_the_same_comes_out_twice(policy: str) -> None:
     assert report.tokens <= 20
     assert report.written == len(SAID) == report.evicted + len(report.kept)
     assert ids(run(policy, memories=4, tokens=20)[0]) == ids(report)
+
+
+def needs(adapter: Adapter) -> list[list[Need]]:
+    return needs_of(TALK, adapter=adapter, width=WIDTH, limits=RecallLimits(tokens=500))
+
+
+def test_banks_under_another_adapter_are_counted_against_the_same_needs() -> None:
+    strict = replace(prior(), floor=replace(prior().floor, threshold=9.0, highly=9.0))
+    wanted = needs(prior())
+    assert [len(found) for found in wanted] == [0] * len(SAID) + [1]
+    assert not any(needs(strict)), "by itself it recalls nothing, and would miss nothing"
+    usual, other = [
+        replay_banks(TALK, wanted, [(policy_named("fifo"), Budget(3, 10_000))], adapter=adapter, width=WIDTH,
+                     limits=RecallLimits(tokens=500))[0]
+        for adapter in (prior(), strict)
+    ]  # fmt: skip
+    assert (usual.recalled, usual.wanted) == (other.recalled, other.wanted)
+    assert [(miss.memory.id, miss.weight) for miss in usual.misses] == [
+        (miss.memory.id, miss.weight) for miss in other.misses
+    ]
+
+
+def test_each_turn_that_is_told_says_how_far_it_is() -> None:
+    told: list[float] = []
+    needs_of(TALK, adapter=prior(), width=WIDTH, limits=RecallLimits(tokens=500), step=told.append)
+    assert told == [n / len(TALK) for n in range(1, len(TALK) + 1)]
 
 
 def test_what_is_told_again_after_it_left_is_no_miss() -> None:

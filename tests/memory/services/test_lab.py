@@ -8,13 +8,15 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from memory.adapters import shipped_adapter
 from memory.engine.prior import prior
 from memory.engine.types import BankError
 from memory.lab import CurveRow, adapters_at_hand, curve_rows, missed_rows
-from memory.models import Job, JobState, LabReplay, LabResult, LabState
-from memory.services import jobs, lab
+from memory.models import Bank, Job, JobState, LabReplay, LabResult, LabState, Memory
+from memory.services import jobs, lab, replays
 from memory.services.conversations import erase_conversation, forget_conversation
 from memory.services.lab import Asked, LabRefused, ask, cancel, checked, delete, memories_in
+from memory.services.replays import StoredConversation
 from memory.services.turns import NotFound
 from memory.tenancy import acting_as
 from tests.memory.services.desk import Desk
@@ -134,22 +136,92 @@ def test_a_killed_worker_is_followed_by_one_that_goes_on_from_what_is_there(
     whole = lab._Carrying._replay
     done: list[str] = []
 
-    def dies_after_one(self: Any, story: Any, conversation: UUID, name: str, step: Any) -> None:
+    def dies_after_one(self: Any, counted: Any, name: str, step: Any) -> None:
         if done:
             raise SystemExit  # no handler of errors sees a worker that is killed
         done.append(name)
-        whole(self, story, conversation, name, step)
+        whole(self, counted, name, step)
 
     monkeypatch.setattr(lab._Carrying, "_replay", dies_after_one)
     with pytest.raises(SystemExit):
         work(replay)
     assert {row.adapter for row in curves(told, replay)} == {"-"}
-    monkeypatch.setattr(lab._Carrying, "_replay", lambda *given: (done.append(given[3]), whole(*given))[1])
+    monkeypatch.setattr(lab._Carrying, "_replay", lambda *given: (done.append(given[2]), whole(*given))[1])
     Job.objects.using("worker").filter(pk=job_of(replay).pk).update(lease_until=datetime.now(UTC) - timedelta(hours=1))
     assert work(replay)
     assert done == ["-", PRIOR]
     assert reread(told, replay).state == LabState.DONE
     assert {row.adapter for row in curves(told, replay)} == {"-", PRIOR}
+
+
+def test_adapters_are_counted_against_one_measure_what_the_serving_one_recalls(told: Desk) -> None:
+    replay = begin(told, adapters=("-", PRIOR))
+    work(replay)
+    rows = curves(told, replay)
+    assert {row.adapter for row in rows} == {"-", PRIOR}
+    assert {row.references for row in rows} == {shipped_adapter().version}
+    assert len({row.recalled for row in rows}) == 1
+    with told.acting():
+        results = list(LabResult.objects.filter(replay=replay.pk))
+    assert len({one.wanted for one in results}) == 1
+    assert {row.evidence for row in rows if row.budget == "100%"} == {1.0}
+
+
+def test_a_replay_that_goes_on_keeps_its_measure_though_another_adapter_serves_by_then(
+    told: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replay = begin(told, adapters=("-", PRIOR))
+    whole = lab._Carrying._replay
+
+    def dies_after_one(self: Any, counted: Any, name: str, step: Any) -> None:
+        if name == PRIOR:
+            raise SystemExit
+        whole(self, counted, name, step)
+
+    monkeypatch.setattr(lab._Carrying, "_replay", dies_after_one)
+    with pytest.raises(SystemExit):
+        work(replay)
+    monkeypatch.setattr(lab._Carrying, "_replay", whole)
+    with told.acting():
+        Bank.objects.filter(pk=told.bank_id).update(adapter=PRIOR)
+    Job.objects.using("worker").filter(pk=job_of(replay).pk).update(lease_until=datetime.now(UTC) - timedelta(hours=1))
+    assert work(replay)
+    rows = curves(told, replay)
+    assert {row.adapter for row in rows} == {"-", PRIOR}
+    assert {row.references for row in rows} == {shipped_adapter().version}
+
+
+def test_the_bar_moves_while_a_conversation_is_read_and_no_oftener_than_it_beats(
+    told: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replays, "BATCH", 1)
+    monkeypatch.setattr(lab, "BEAT_S", 0.0)
+    with told.acting():  # nothing is at hand: all of it has to be encoded
+        Memory.objects.filter(bank=told.bank_id).delete()
+    seen: list[float] = []
+    whole = StoredConversation.story
+
+    def watched(self: StoredConversation, step: Any) -> Any:
+        def then(share: float) -> None:
+            step(share)
+            seen.append(LabReplay.objects.using("worker").get(pk=replay.pk).progress)  # so it is committed
+
+        return whole(self, then)
+
+    monkeypatch.setattr(StoredConversation, "story", watched)
+    replay = begin(told)
+    work(replay)
+    assert seen == sorted(set(seen)), "it rises at each step"
+    assert len(seen) >= 9 + 5, "nine sides, five cues"
+    assert seen[0] > 0
+    assert seen[-1] == pytest.approx(lab.READING)
+    assert reread(told, replay).state == LabState.DONE
+
+    monkeypatch.setattr(lab, "BEAT_S", 3600.0)
+    seen.clear()
+    replay = begin(told)
+    work(replay)
+    assert len(set(seen)) == 1, "one beat, and then none for an hour"
 
 
 def test_cancelled_before_it_begins_it_never_does_and_while_it_runs_it_ends_soon(
@@ -164,8 +236,8 @@ def test_cancelled_before_it_begins_it_never_does_and_while_it_runs_it_ends_soon
     monkeypatch.setattr(lab, "BEAT_S", 0.0)
     running, whole = begin(told), lab._Carrying._read
 
-    def cancelled_meanwhile(self: Any, conversation: UUID, number: int) -> Any:
-        story = whole(self, conversation, number)
+    def cancelled_meanwhile(self: Any, conversation: UUID, step: Any) -> Any:
+        story = whole(self, conversation, step)
         with told.acting():
             cancel(running.pk, now=datetime.now(UTC))
         return story
@@ -189,8 +261,8 @@ def test_deleted_it_is_gone_with_its_results_and_one_that_runs_ends(
             delete(replay.pk)
     running, whole = begin(told), lab._Carrying._read
 
-    def deleted_meanwhile(self: Any, conversation: UUID, number: int) -> Any:
-        story = whole(self, conversation, number)
+    def deleted_meanwhile(self: Any, conversation: UUID, step: Any) -> Any:
+        story = whole(self, conversation, step)
         with told.acting():
             delete(running.pk)
         return story

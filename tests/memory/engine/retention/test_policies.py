@@ -1,6 +1,8 @@
 """What every retention policy promises, and what each adds."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -59,6 +61,19 @@ def test_both_budgets_hold_and_pinned_memories_stay(
     assert sum(one.tokens for one in kept) <= budget.tokens
     assert {one.id for one in items if one.pinned} <= {one.id for one in kept}
     assert len({eviction.memory for eviction in gone}) == len(gone)
+
+
+@every_policy
+def test_what_was_recalled_moves_ranks_under_the_policies_that_say_so_and_under_no_other(
+    policy: RetentionPolicy,
+) -> None:
+    """The policy lab has only the banks of those recall."""
+    before = [item(i, importance=0.1 + i / 20) for i in range(8)]
+    now = NOON + timedelta(days=3)
+    after = [replace(one, recalls=i % 3, last_recalled=now - timedelta(hours=i), strength=1 + i / 4)
+             for i, one in enumerate(before)]  # fmt: skip
+    moved = not np.array_equal(policy.rank(before, now), policy.rank(after, now))
+    assert moved == policy.by_use
 
 
 @every_policy

@@ -327,7 +327,7 @@ def test_a_long_conversation_opens_at_its_end_and_brings_earlier_turns(
     expect(turns).to_have_count(60)
     expect(turns.last).to_be_in_viewport()
     expect(turns.last).to_contain_text("Say 10000.")
-    earlier = page.get_by_role("button", name="Show the turns before: 9,940")
+    earlier = page.get_by_role("button", name="Show earlier turns (9,940)")
     first = turns.first
     first.scroll_into_view_if_needed()
     earlier.scroll_into_view_if_needed()
@@ -339,7 +339,7 @@ def test_a_long_conversation_opens_at_its_end_and_brings_earlier_turns(
     expect(first).to_contain_text("Say 9881.")
     expect(first).to_be_focused()
     expect(page.locator("#announcer")).to_have_text("60 earlier turns are shown.")
-    expect(page.get_by_role("button", name="Show the turns before: 9,880")).to_have_count(1)
+    expect(page.get_by_role("button", name="Show earlier turns (9,880)")).to_have_count(1)
 
     # a link to a turn in the middle brings it with those around it, and what is left out is told on both sides
     middle = person.visitor.get(f"/api/conversations/{conversation}/?before=5001")["turns"][-1]
@@ -350,9 +350,9 @@ def test_a_long_conversation_opens_at_its_end_and_brings_earlier_turns(
     expect(pointed).to_contain_text("Say 5000.")
     expect(turns).to_have_count(120)
     assert [one.inner_text() for one in page.locator(".turn-gap").all()] == [
-        "Show the turns before: 4,960", "Show the turns before: 4,920",
+        "Show earlier turns (4,960)", "Show earlier turns (4,920)",
     ]  # fmt: skip
     page.locator(".turn-gap").nth(1).get_by_role("button").click()
     expect(turns).to_have_count(180)
-    expect(page.locator(".turn-gap").nth(1)).to_have_text("Show the turns before: 4,860")
+    expect(page.locator(".turn-gap").nth(1)).to_have_text("Show earlier turns (4,860)")
     assert faults(page, "light") == []

@@ -3,9 +3,7 @@
 import { ApiError, get } from "../../site/api.js";
 import { el } from "../../site/dom.js";
 import { toast } from "../../site/toast.js";
-import { locale, say } from "../../site/words.js";
-
-const whole = new Intl.NumberFormat(locale);
+import { say } from "../../site/words.js";
 
 export class Earlier {
   /** `conversation()` is the one shown, `announce(sentence)` is read out once. */
@@ -31,7 +29,7 @@ export class Earlier {
   }
 
   button(n, view) {
-    const text = say("earlier", { n, shown: whole.format(n) });
+    const text = say("earlier", { n });
     const button = el("button", { type: "button", class: "button small", text, on: { click: () => this.show(view, button) } });
     return el("div", { class: "turn-gap" }, button);
   }

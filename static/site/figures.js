@@ -204,6 +204,8 @@ async function inOrder(turn) {
   await Promise.all(Array.from({ length: AT_ONCE }, work));
 }
 
+if (cards.length) plotly().catch(() => undefined); // whoever draws waits for the same one, and says so where it fails
+
 let round = 0;
 let latest = Promise.resolve();
 

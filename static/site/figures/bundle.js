@@ -1,4 +1,4 @@
-/* Plotly's bundle: megabytes, so it is fetched once a page has a figure to draw, beside the figure's numbers. */
+/* Plotly's bundle: megabytes, which take a second to read, while the server counts. */
 
 let coming = null;
 

@@ -127,7 +127,7 @@ class ChatPage {
       this.refresh();
       if (this.thread.isEmpty) showEmpty(this.agentName);
       else hideWelcome();
-      if (first && !(await this.links.point())) this.follower.toEnd();
+      if (first) this.links.begin(); // not waited for: what streams is followed meanwhile
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       // A thread that stands already stays; the next connection reads it again.

@@ -40,8 +40,13 @@ export class Follower {
   /** Show one turn, as a link from a memory asks. */
   toTurn(node) {
     this.following = false;
-    node.scrollIntoView({ block: "center" });
-    this.lastTop = this.thread.scrollTop;
+    const go = () => {
+      node.scrollIntoView({ block: "center" });
+      this.lastTop = this.thread.scrollTop;
+    };
+    go();
+    // where turns came in above, the browser may still move what is shown by their height
+    window.requestAnimationFrame(go);
     node.focus({ preventScroll: true });
     node.classList.add("pointed-at");
     window.setTimeout(() => node.classList.remove("pointed-at"), 2500);

@@ -22,6 +22,11 @@ export class TurnLinks {
     else this.open();
   }
 
+  /** Where reading begins: at the turn that the address names, else at the end. */
+  async begin() {
+    if (!(await this.point())) this.follower.toEnd();
+  }
+
   /** Go to the turn that the address names; false where it names none that is there. */
   async point() {
     const turn = window.location.hash.match(TURN)?.[1];

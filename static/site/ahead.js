@@ -1,7 +1,7 @@
 /* What a link leads to is begun before it is followed: the first figure of a long conversation makes the server count
-   its whole past once, and drawing needs a large script. Links name in data-ahead what to fetch. */
+   its whole past once, and drawing needs a large script. Links name in data-ahead what to fetch: of a figure with
+   `?ahead=1`, another address than the page's own, for which a browser would show for minutes what it fetched ahead. */
 
-// `?ahead=1` makes it another address than the figure's own: a browser would show what it fetched ahead for minutes
 const begun = new Set();
 
 /** Let the browser fetch, when it has nothing else to do, what the page behind this link will need. */

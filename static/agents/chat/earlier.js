@@ -39,9 +39,9 @@ export class Earlier {
     button.disabled = true;
     button.textContent = say("earlier_coming");
     const brought = await this.bring({ before: view.turn.ordinal }, () => view.node);
-    if (!brought) return void this.mark();
-    if (!brought.length) this.none.add(view.turn.ordinal);
-    this.mark();
+    if (brought?.length === 0) this.none.add(view.turn.ordinal);
+    if (!brought?.length) this.mark(); // the button is as it was, or gone
+    if (!brought) return;
     this.thread.views.get(brought[0]?.id)?.node.focus({ preventScroll: true });
     this.announce(say("earlier_shown", { n: brought.length }));
   }
@@ -49,7 +49,6 @@ export class Earlier {
   /** Bring the turn with this id and those around it, where it is not shown. */
   async find(turn) {
     if (!this.thread.views.has(turn)) await this.bring({ around: turn }, () => null);
-    this.mark();
   }
 
   /** The turns that came, or undefined where none could be had; the node that `held()` names does not move. */

@@ -24,7 +24,8 @@ export class TurnLinks {
 
   /** Where reading begins: at the turn that the address names, else at the end. */
   async begin() {
-    if (!(await this.point())) this.follower.toEnd();
+    const conversation = this.earlier.conversation();
+    if (!(await this.point()) && conversation === this.earlier.conversation()) this.follower.toEnd();
   }
 
   /** Go to the turn that the address names; false where it names none that is there. */

@@ -34,7 +34,7 @@ from memory.services import turns
 from memory.services.flush import Used
 from memory.services.jobs import enqueue
 from memory.services.memories import withdraw_turns
-from memory.services.recalls import PreparedCue, Reading, prepare_cue, read_for_turn, save_trace
+from memory.services.recalls import PreparedCue, Reading, prepare_cue, recall_for_turn
 from memory.services.remember import TurnToRemember, remember_turn
 
 P = ParamSpec("P")
@@ -185,7 +185,6 @@ class DjangoTurn:
         self.turn, self.agent, self.zone, self._clock = turn, agent, zone, clock
         self._prepared: PreparedCue | None = None
         self._reading: Reading | None = None
-        self._tracing: asyncio.Task[Any] | None = None
         self._timings: dict[str, float] = {}
         self._action_at: datetime | None = None
 
@@ -205,10 +204,8 @@ class DjangoTurn:
         self._prepared = await asyncio.to_thread(
             prepare_cue, self.turn, previous=previous, exclude_turns=shown, now=self._clock(), zone=self.zone
         )
-        self._reading = await self._as_owner(read_for_turn, self.turn, self._prepared)
-        # the model need not wait for the trace: it is written while the prompt is on its way
-        self._tracing = asyncio.create_task(self._as_owner(save_trace, self._reading), name=f"trace {self.turn.pk}")
-        self._timings |= self._reading.timings_ms
+        self._reading = await self._as_owner(recall_for_turn, self.turn, self._prepared)
+        self._timings |= self._reading.trace.timings_ms
         past = [PastTurn(turn.observation, turn.action) for turn in history]
         return Recalled(self._memories_of(self._reading), past, self._prepared.cue.asking)
 
@@ -221,10 +218,7 @@ class DjangoTurn:
             TurnState(outcome.state), outcome.action, outcome.code, outcome.sentence, outcome.retryable
         )
         self._timings |= outcome.timings_ms
-        ended = await self._as_owner(turns.end_turn, self.turn.pk, ending, now=self._action_at, timings=self._timings)
-        if self._tracing:  # what was said is safe; to remember it the trace must stand
-            await self._tracing
-        return ended
+        return await self._as_owner(turns.end_turn, self.turn.pk, ending, now=self._action_at, timings=self._timings)
 
     async def remember(self, outcome: Outcome) -> None:
         await self._as_owner(self._remember, outcome)
@@ -253,7 +247,7 @@ class DjangoTurn:
         self.turn.action_at = self._action_at
         vectors = self._prepared.piece_vectors if self._prepared else None
         words = self._reading.words if self._reading else ()
-        trace = self._reading.trace if self._reading else None
+        trace = self._reading.trace.pk if self._reading else None
         used = Used(trace, _ids(outcome.injected), _ids(outcome.cited)) if trace else None
         ready = TurnToRemember(self.turn, vectors, words, used)
         remember_turn(self.turn.conversation.bank_id, ready, now=self._clock())

@@ -30,7 +30,7 @@ from memory.hot_banks import hot_banks
 from memory.models import Bank, Turn
 from memory.services.conversations import start_conversation
 from memory.services.flush import Used
-from memory.services.recalls import Reading, prepare_cue, read_for_turn, save_trace
+from memory.services.recalls import PreparedCue, Reading, prepare_cue, recall_for_turn
 from memory.services.remember import TurnToRemember, remember_turn
 from memory.services.turns import open_turn
 from memory.tenancy import acting_as
@@ -40,8 +40,8 @@ T = TypeVar("T")
 WARM_UP = 5
 HISTORY_TURNS = 6  # as the chat: the last turns stand in the prompt and are not recalled
 
-TOTALS = ("overhead", "commit", "waited", "with_encoder", "encoder")
-STAGES = ("encode", "prepare", "recall", "recall_commit", "remember", "remember_commit", "trace")
+TOTALS = ("overhead", "commit", "with_encoder", "encoder")
+STAGES = ("encode", "prepare", "recall", "recall_commit", "remember", "remember_commit")
 
 
 @dataclass(frozen=True)
@@ -56,16 +56,10 @@ class Taken:
     recall_commit: float  # of which: from the last statement to the connection's return
     remember: float
     remember_commit: float
-    trace: float  # saving what was recalled, with its commit: the chat does it while the model reads its prompt
 
     @property
     def overhead(self) -> float:
         """All that memory does for a turn."""
-        return self.waited + self.trace
-
-    @property
-    def waited(self) -> float:
-        """What of it stands in somebody's way: not the trace, which is written while the model reads its prompt."""
         return self.prepare + self.recall + self.remember
 
     @property
@@ -103,7 +97,7 @@ class BareCommit:
     """One row inserted and committed durably, on a plain connection: the floor under every durable write."""
 
     def __init__(self) -> None:
-        parameters = connections["owner"].get_connection_params()  # type: ignore[attr-defined]
+        parameters = connections["owner"].get_connection_params()
         names = {"host", "port", "dbname", "user", "password"} & parameters.keys()
         self._connection = psycopg.connect(**{name: parameters[name] for name in names}, autocommit=True)
         self._connection.execute("DROP TABLE IF EXISTS bench_commit")
@@ -138,10 +132,9 @@ class Chat:
         prepared = prepare_cue(turn, previous=previous, exclude_turns=shown, now=timezone.now())
         preparing = ms_since(started)
         encode, batches = self._stopwatch.read()
-        reading, recall, recall_commit = self._as_owner(lambda: read_for_turn(turn, prepared))
-        _, trace, _ = self._as_owner(lambda: save_trace(reading))
+        reading, recall, recall_commit = self._as_owner(lambda: recall_for_turn(turn, prepared))
         turn.action, turn.action_at = self._talk.reply(), timezone.now()
-        ready = _ready(reading)
+        ready = _ready(turn, prepared, reading)
         _, remember, remember_commit = self._as_owner(lambda: remember_turn(bank_id, ready, now=timezone.now()))
         encode_more, more = self._stopwatch.read()
         self._past.append(turn)
@@ -152,7 +145,6 @@ class Chat:
         return Taken(
             commit=commit, encoder=alone, encode=encode + encode_more, prepare=preparing - encode, recall=recall,
             recall_commit=recall_commit, remember=remember - encode_more, remember_commit=remember_commit,
-            trace=trace,
         )  # fmt: skip
 
     def _open(self) -> Turn:
@@ -174,10 +166,9 @@ class Chat:
         return result, ms_since(started), ms_since(worked)
 
 
-def _ready(reading: Reading) -> TurnToRemember:
+def _ready(turn: Turn, prepared: PreparedCue, reading: Reading) -> TurnToRemember:
     injected = [row.item.id for row in reading.recollection.injected]
-    used = Used(reading.trace, injected, injected[:1])
-    return TurnToRemember(reading.turn, reading.prepared.piece_vectors, reading.words, used)
+    return TurnToRemember(turn, prepared.piece_vectors, reading.words, Used(reading.trace.pk, injected, injected[:1]))
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -7,6 +7,7 @@ and rows are converted by psycopg as ever. The settings leave psycopg's own prep
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 from uuid import UUID
@@ -15,7 +16,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import psycopg
 from django.db import DEFAULT_DB_ALIAS, connections
-from psycopg.adapt import Dumper, PyFormat, Transformer
+from psycopg import abc
+from psycopg.adapt import AdaptersMap, Dumper, PyFormat, Transformer
 from psycopg.errors import error_from_result
 from psycopg.pq import ExecStatus, Format, TransactionStatus
 from psycopg.pq.abc import PGresult
@@ -24,13 +26,47 @@ from memory.engine.types import Floats
 
 _REAL, _REALS = 700, 1021  # PostgreSQL's numbers of the types `real` and `real[]`
 
-# What each connection has prepared: the name on the server, by statement and types of its values.
-_Names = dict[tuple[str, tuple[int, ...]], bytes]
-_prepared: WeakKeyDictionary[psycopg.Connection[Any], _Names] = WeakKeyDictionary()
+
+class Prepared:
+    """What is kept of a connection from one statement to the next."""
+
+    def __init__(self, adapters: AdaptersMap) -> None:
+        self.names: dict[tuple[str, tuple[int, ...]], bytes] = {}  # on the server, by statement and types of its values
+        # Looking the converters up anew would take longer than converting. It does not hold the connection itself:
+        # both shall end together. Django has set what would be read off one (UTF-8, the time zone).
+        self.conversion: abc.Transformer = Transformer(_Adapters(adapters))
+
+
+@dataclass(frozen=True)
+class _Adapters:
+    adapters: AdaptersMap
+    connection: None = None
+
+
+_prepared: WeakKeyDictionary[psycopg.Connection[Any], Prepared] = WeakKeyDictionary()
+
+
+class Row:
+    """The first row that a statement found: as the server spelled it, and converted only where somebody asks."""
+
+    def __init__(self, conversion: abc.Transformer, found: PGresult) -> None:
+        self._conversion, self._found = conversion, found
+        self.spelled = tuple(found.get_value(0, column) for column in range(found.nfields))
+
+    def values(self) -> tuple[Any, ...]:
+        """The row as Python's values."""
+        self._conversion.set_pgresult(self._found)
+        return self._conversion.load_row(0, tuple) or ()
 
 
 def run(statement: str, values: Sequence[Any], *, using: str = DEFAULT_DB_ALIAS) -> tuple[Any, ...] | None:
     """Run a statement in the open transaction of the alias; its first row, or None. Each `%s` is one of `values`."""
+    row = first_row(statement, values, using=using)
+    return row.values() if row else None
+
+
+def first_row(statement: str, values: Sequence[Any], *, using: str = DEFAULT_DB_ALIAS) -> Row | None:
+    """The same, with its row not yet converted."""
     connection = connections[using]
     connection.ensure_connection()
     connection.validate_no_broken_transaction()
@@ -49,33 +85,30 @@ def begin(statement: str, *, using: str = DEFAULT_DB_ALIAS) -> None:
         _checked(connection.connection, connection.connection.pgconn.exec_(f"BEGIN; {statement}".encode()))
 
 
-def _run(driver: psycopg.Connection[Any], statement: str, values: Sequence[Any]) -> tuple[Any, ...] | None:
+def _run(driver: psycopg.Connection[Any], statement: str, values: Sequence[Any]) -> Row | None:
     server = driver.pgconn
     if server.transaction_status == TransactionStatus.IDLE and not driver.autocommit:
         _checked(driver, server.exec_(b"BEGIN"))
-    names = _names_on(driver)
-    conversion = Transformer(driver)
+    prepared = _prepared_on(driver)
+    conversion = prepared.conversion
     given = conversion.dump_sequence(values, [PyFormat.AUTO] * len(values))
     types, formats = conversion.types or (), conversion.formats
-    name = names.get((statement, types))
+    name = prepared.names.get((statement, types))
     if name is None:
-        name = f"agora_{len(names)}".encode()
+        name = f"agora_{len(prepared.names)}".encode()
         _checked(driver, server.prepare(name, _numbered(statement), types))
-        names[statement, types] = name
+        prepared.names[statement, types] = name
     # the stub knows no None among the values, libpq and psycopg's C code do
     found = _checked(driver, server.exec_prepared(name, given, formats))  # type: ignore[arg-type]
-    if not found.ntuples:
-        return None
-    conversion.set_pgresult(found)
-    return conversion.load_row(0, tuple)
+    return Row(conversion, found) if found.ntuples else None
 
 
-def _names_on(driver: psycopg.Connection[Any]) -> _Names:
-    names = _prepared.get(driver)
-    if names is None:
+def _prepared_on(driver: psycopg.Connection[Any]) -> Prepared:
+    prepared = _prepared.get(driver)
+    if prepared is None:
         driver.adapters.register_dumper(Reals, _RealsDumper)
-        names = _prepared[driver] = {}
-    return names
+        prepared = _prepared[driver] = Prepared(driver.adapters)
+    return prepared
 
 
 def _checked(driver: psycopg.Connection[Any], found: PGresult) -> PGresult:
@@ -94,6 +127,11 @@ def _numbered(statement: str) -> bytes:
 def array(values: Collection[UUID] | Collection[str]) -> str:
     """PostgreSQL's spelling of an array of ids or of plain words."""
     return "{" + ",".join(map(str, values)) + "}"
+
+
+def contents(hashes: Collection[bytes]) -> str:
+    """PostgreSQL's spelling of an array of bytes: psycopg's own way with a list takes longer than the look-up."""
+    return "{" + ",".join(f'"\\\\x{one.hex()}"' for one in hashes) + "}"
 
 
 class Reals:

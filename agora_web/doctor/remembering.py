@@ -60,8 +60,8 @@ def _tell_ask_erase(person: User) -> tuple[Bank, bool, bool]:
     remember_turn(bank.pk, TurnToRemember(say(text=FACT)), now=now)
     asking = say(text=QUESTION)
     cue = prepare_cue(asking, previous=None, exclude_turns=frozenset(), now=now)
-    recollection, _trace = recall_for_turn(asking, cue)
-    told = [row.item for row in recollection.injected if row.item.text == FACT and row.group != "below"]
+    found = recall_for_turn(asking, cue).recollection
+    told = [row.item for row in found.injected if row.item.text == FACT and row.group != "below"]
     for item in told:
         memories.erase(item.id, now=now)
     return bank, bool(told), not Memory.objects.filter(bank=bank, state=State.HELD).exists()

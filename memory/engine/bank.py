@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
@@ -244,8 +243,10 @@ def _recalled(state: BankState, event: BankEvent) -> None:
 
 
 def as_marked(item: MemoryItem, mark: Mark) -> MemoryItem:
-    """A memory with what the ledger knows of it now."""
-    return replace(
-        item, importance=mark.importance, pinned=mark.pinned, written=mark.written, recalls=mark.recalls,
-        last_recalled=mark.last_recalled, written_at=mark.written_at, strength=mark.strength,
+    """A memory with what the ledger knows of it now. (Written out: every recall asks for a dozen, and
+    `dataclasses.replace` takes twice as long.)"""
+    return MemoryItem(
+        item.id, item.text, item.role, item.speaker, item.at, item.tokens, mark.importance, item.turn, item.side,
+        item.place, item.piece, item.kind, mark.pinned, mark.written, mark.recalls, mark.last_recalled,
+        mark.written_at, mark.strength,
     )  # fmt: skip

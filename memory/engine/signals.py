@@ -38,6 +38,7 @@ _COUNT = regex.compile(
 )
 DAY = 86_400.0  # seconds
 TOLD_AFTER = 7.0  # days: how soon people tell of what happened
+FEW = 8  # speakers that are looked for one by one
 
 
 @dataclass(frozen=True)
@@ -155,8 +156,14 @@ def _date_agreement(cue: Cue, of_items: Columns) -> Floats:
 def _recency(of_items: Columns) -> Floats:
     """The newest candidate 1, the oldest 0, by order in time: of two rivals the later one is likelier to hold."""
     at = of_items["at"]
-    ranks = np.searchsorted(np.unique(at), at)
-    return np.asarray(ranks / max(1, int(ranks.max(initial=0))), dtype=np.float32)
+    order = np.argsort(at, kind="stable")
+    ranked = at[order]
+    later = np.zeros(len(at))
+    later[1:] = ranked[1:] != ranked[:-1]
+    ranks = np.cumsum(later)
+    recency = np.empty(len(at), dtype=np.float32)
+    recency[order] = ranks / max(1.0, float(ranks[-1:].sum()))
+    return recency
 
 
 @lru_cache(maxsize=1_000)
@@ -166,7 +173,21 @@ def _name(speaker: str) -> frozenset[str]:
 
 def _speaker_named(text: str, items: Sequence[MemoryItem], of_items: Columns) -> npt.NDArray[np.bool_]:
     """Whether the text names the candidate's speaker, (N,)."""
-    words = set(terms(text))
-    codes, first = np.unique(of_items["speaker"], return_index=True)
-    named = [code for code, i in zip(codes, first, strict=True) if not words.isdisjoint(_name(items[int(i)].speaker))]
-    return np.isin(of_items["speaker"], named)
+    words, codes = set(terms(text)), of_items["speaker"]
+    named = np.zeros(len(codes), dtype=np.bool_)
+    for first in _first_of_each(codes):
+        if not words.isdisjoint(_name(items[first].speaker)):
+            named |= codes == codes[first]
+    return named
+
+
+def _first_of_each(codes: Indices) -> list[int]:
+    """Where each code stands first. Of the few that a bank mostly has they are found without sorting all."""
+    left = np.ones(len(codes), dtype=np.bool_)
+    found: list[int] = []
+    while left.any():
+        if len(found) == FEW:
+            return [int(first) for first in np.unique(codes, return_index=True)[1]]
+        found.append(int(left.argmax()))
+        left &= codes != codes[found[-1]]
+    return found

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from typing import Any
 from uuid import UUID, uuid4
 
 import numpy as np
-from django.db import connection, transaction
+from django.db import connection
 from django.db.models import BinaryField, F, Func
 
 from memory.adapters import adapter_of
@@ -91,20 +91,18 @@ def cue_words(turn: Turn, previous: Turn | None) -> CueWords:
 
 @dataclass(frozen=True)
 class Reading:
-    """A bank read for a turn, not yet traced: `save_trace` writes it down."""
+    """A bank read for a turn, and the trace of it."""
 
-    turn: Turn
-    bank: Bank
-    prepared: PreparedCue
     recollection: Recollection
-    seq: int  # the bank was read as it stood after this event
+    trace: Recall
     words: list[list[str]]  # the terms of each injected memory's text
-    timings_ms: dict[str, float]
-    trace: UUID = field(default_factory=uuid4)  # the id that its trace will have
 
 
-def read_for_turn(turn: Turn, prepared: PreparedCue) -> Reading:
-    """Read the turn's bank with the prepared cue; writes nothing. Raises `BankMissing`."""
+def recall_for_turn(turn: Turn, prepared: PreparedCue) -> Reading:
+    """Read the turn's bank with the prepared cue and write down what was found, in the caller's transaction.
+
+    The commit of a recall does not wait for the disk: a crash may lose its trace. Raises `BankMissing`.
+    """
     started = time.perf_counter()
     bank = bank_of_conversation(turn.conversation_id)
     if bank is None:
@@ -112,26 +110,10 @@ def read_for_turn(turn: Turn, prepared: PreparedCue) -> Reading:
     recollection, seq = read_bank(bank, prepared.cue)
     words = _words_of(bank, recollection)
     timings = {"encode": round(prepared.encode_ms, 2), "recall": round(_ms_since(started), 2)}
-    return Reading(turn, bank, prepared, recollection, seq, words, timings)
-
-
-def save_trace(reading: Reading) -> Recall:
-    """Write down what was recalled: one transaction, committed without waiting for the disk.
-
-    Nothing that a reply needs depends on it, so the chat does this while the model reads its prompt; it must stand
-    before the turn is remembered.
-    """
-    trace = _trace(reading)
-    with transaction.atomic(savepoint=False):
-        # the ledger knows what was handed on; what merely ranked is in the trace
-        record_recall(trace, reading.bank, reading.recollection)
-    return trace
-
-
-def recall_for_turn(turn: Turn, prepared: PreparedCue) -> tuple[Recollection, Recall]:
-    """Read the turn's bank with the prepared cue and save the trace, one after the other."""
-    reading = read_for_turn(turn, prepared)
-    return reading.recollection, save_trace(reading)
+    trace = _trace(turn, bank, prepared, recollection, seq, timings)
+    # the ledger knows what was handed on; what merely ranked is in the trace
+    record_recall(trace, bank, recollection)
+    return Reading(recollection, trace, words)
 
 
 def read_bank(bank: Bank, cue: Cue) -> tuple[Recollection, int]:
@@ -222,20 +204,21 @@ def _archived_by_words(bank: Bank, weights: Mapping[str, float]) -> list[UUID]:
         return [row[0] for row in cursor.fetchall()]
 
 
-def _trace(reading: Reading) -> Recall:
-    turn, cue, recollection = reading.turn, reading.prepared.cue, reading.recollection
-    ids = [item.id for item in recollection.items]
-    archived = [ids[row] for row in np.flatnonzero(recollection.archived)]
-    handed_on = [ids[row] for row in recollection.chosen]
+def _trace(
+    turn: Turn, bank: Bank, prepared: PreparedCue, found: Recollection, seq: int, timings_ms: dict[str, float]
+) -> Recall:
+    ids = [item.id for item in found.items]
+    archived = [ids[row] for row in np.flatnonzero(found.archived)]
+    handed_on = [ids[row] for row in found.chosen]
     return Recall(
-        id=reading.trace, owner_id=turn.owner_id, bank=reading.bank, turn=turn, at=cue.at, seq=reading.seq,
-        adapter=recollection.adapter, asking=cue.asking, with_previous=reading.prepared.with_previous,
-        bypassed=recollection.bypassed, floor=recollection.floor, candidates=recollection.candidates,
-        below_floor=recollection.below_floor, over_budget=recollection.over_budget, highly=recollection.highly,
-        normalisation={name: [round(x, 6) for x in pair] for name, pair in recollection.normalisation.items()},
-        signals=list(recollection.names), numbers=packed(recollection), memories=ids, archived=archived,
+        id=uuid4(), owner_id=turn.owner_id, bank=bank, turn=turn, at=prepared.cue.at, seq=seq,
+        adapter=found.adapter, asking=prepared.cue.asking, with_previous=prepared.with_previous,
+        bypassed=found.bypassed, floor=found.floor, candidates=found.candidates,
+        below_floor=found.below_floor, over_budget=found.over_budget, highly=found.highly,
+        normalisation={name: [round(x, 6) for x in pair] for name, pair in found.normalisation.items()},
+        signals=list(found.names), numbers=packed(found), memories=ids, archived=archived,
         recalled=handed_on, injected=handed_on,  # unless the prompt had no room for it: `mark_used`
-        timings_ms=dict(reading.timings_ms),
+        timings_ms=timings_ms,
     )  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -23,7 +22,6 @@ from memory.engine.types import State
 from memory.hot_banks import hot_banks, read_events
 from memory.models import Bank, Job, Memory, MemorySource, Recall, Turn
 from memory.services.ledger import BankMissing
-from memory.services.recalls import Reading, save_trace
 from tests.scenes import begin, make_agent, make_person
 from tests.scripted_llm import Script, ScriptedLlm
 from tests.tabs import Tab, browser, session_of
@@ -113,39 +111,20 @@ async def test_a_reply_streams_and_the_prompt_holds_persona_history_and_message(
     await chat.agrees_with_its_ledger()
 
 
-async def test_the_model_is_asked_before_the_trace_stands_and_the_turn_is_remembered_after_it(
-    chat: Chat, llm: ScriptedLlm, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A trace that waits for the model would wait for ever if the model waited for it."""
-    seen: list[tuple[int, int]] = []
-
-    def patient(reading: Reading) -> Recall:
-        deadline = time.monotonic() + 10
-        while not llm.chats and time.monotonic() < deadline:
-            time.sleep(0.005)
-        seen.append((len(llm.chats), Memory.objects.filter(turn=reading.turn).count()))
-        return save_trace(reading)
-
-    monkeypatch.setattr("agents.turns.save_trace", patient)
-    async with browser() as open_tab:
-        turn = await (await open_tab(chat.session, chat.conversation)).tell("My sister Vera lives in Lisbon.")
-    assert seen == [(1, 0)]
-    assert await chat.ask(lambda: Recall.objects.get(turn=turn["id"]).turn.remembered)
-    await chat.agrees_with_its_ledger()
-
-
-async def test_a_trace_that_cannot_be_written_keeps_the_reply_and_remembers_nothing(
+async def test_a_recall_that_cannot_be_written_down_asks_no_model_and_keeps_the_message(
     chat: Chat, llm: ScriptedLlm, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def broken(reading: Reading) -> Recall:
+    def broken(*_: object) -> None:
         raise BankMissing("There is no such memory bank.")
 
-    monkeypatch.setattr("agents.turns.save_trace", broken)
-    llm.queue(Script(text="Noted."))
-    async with browser() as open_tab:
-        turn = await (await open_tab(chat.session, chat.conversation)).tell("My sister Vera lives in Lisbon.")
+    with monkeypatch.context() as patched:
+        patched.setattr("memory.services.recalls.record_recall", broken)
+        async with browser() as open_tab:
+            turn = await (await open_tab(chat.session, chat.conversation)).tell("My sister Vera lives in Lisbon.")
     kept = await chat.turn(turn)
-    assert (kept.action, kept.remembered) == ("Noted.", False)
+    assert (kept.observation, kept.state, kept.error_code) == ("My sister Vera lives in Lisbon.", "failed", "internal")
+    assert llm.chats == []
+    assert not await chat.ask(Recall.objects.exists)
     assert await chat.memories("observation") == []
     assert "broke off" in caplog.text
     await chat.agrees_with_its_ledger()

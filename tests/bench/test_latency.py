@@ -19,11 +19,10 @@ from memory.encoding import encoder
 from memory.models import Bank, Memory, Recall, Turn
 from memory.tenancy import acting_as
 
-TOTALS = {"overhead_ms_p50", "overhead_ms_p95", "with_encoder_ms_p50", "encoder_ms_p50", "commit_ms_p50",
-          "waited_ms_p50"}  # fmt: skip
+TOTALS = {"overhead_ms_p50", "overhead_ms_p95", "with_encoder_ms_p50", "encoder_ms_p50", "commit_ms_p50"}
 STAGES = {
     "encode_ms_p50", "prepare_ms_p50", "recall_ms_p50", "recall_commit_ms_p50", "remember_ms_p50",
-    "remember_commit_ms_p50", "trace_ms_p50",
+    "remember_commit_ms_p50",
 }  # fmt: skip
 
 

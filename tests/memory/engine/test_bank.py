@@ -1,10 +1,12 @@
+from dataclasses import fields
 from datetime import timedelta
-from uuid import UUID
+from typing import Any
+from uuid import UUID, uuid4
 
 import pytest
 
-from memory.engine.bank import BankEvent, BankState, Kind, Mark, apply, replay
-from memory.engine.types import BankError, Budget, State
+from memory.engine.bank import BankEvent, BankState, Kind, Mark, apply, as_marked, replay
+from memory.engine.types import BankError, Budget, MemoryItem, Place, Role, Side, State
 from tests.memory.engine.toy_bank import NOON, Ledger, item, memory_id
 
 A, B = memory_id(0), memory_id(1)
@@ -164,3 +166,19 @@ def test_remembering_fills_a_share_of_what_pinned_memories_leave(ledger: Ledger)
     assert state.limit == Budget(1 + 7, 10 + 70)
     ledger(Kind.FORGOTTEN, A, until="later")
     assert replay(ledger.events).pinned == 0
+
+
+def test_a_memory_takes_from_its_mark_what_the_ledger_changes_and_nothing_else() -> None:
+    """Field by field, so that one which comes to be is not lost on the way."""
+    odd: dict[str, Any] = {
+        "id": uuid4(), "text": "words", "role": Role.TOOL, "speaker": "Ana", "at": NOON, "tokens": 7, "importance": 0.1,
+        "turn": uuid4(), "side": Side.ACTION, "place": Place(uuid4(), 3, 4), "piece": 5, "kind": "summary",
+        "pinned": False, "written": 6, "recalls": 8, "last_recalled": NOON, "written_at": NOON, "strength": 9.0,
+    }  # fmt: skip
+    assert set(odd) == {field.name for field in fields(MemoryItem)}
+    changed: dict[str, Any] = {
+        "importance": 0.9, "pinned": True, "written": 60, "recalls": 80, "last_recalled": None, "written_at": None,
+        "strength": 90.0,
+    }  # fmt: skip
+    mark = Mark(State.HELD, 70, adapter="new", **changed)
+    assert as_marked(MemoryItem(**odd), mark) == MemoryItem(**(odd | changed))

@@ -4,6 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memory.engine import signals
 from memory.engine.signals import Candidates, compute, reads_like_english
@@ -141,3 +143,16 @@ def test_with_a_vector_adapter_the_cosines_are_those_of_its_space_but_not_the_si
     assert column("cosine_next", found.values) == pytest.approx([-1.0, 0.0])
     assert column("similarity", found.values) == pytest.approx([0.2, 0.6])
     assert found.normalisation["cosine"] == pytest.approx((0.5, 0.4))
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 12)), max_size=40))
+def test_recency_and_the_named_speaker_are_what_their_plain_definitions_say(told: list[tuple[int, int]]) -> None:
+    """Few speakers and many, instants alike and apart."""
+    start = datetime(2026, 5, 1, tzinfo=UTC)
+    items = [
+        replace(item(i), at=start + timedelta(days=day), speaker=f"Speaker{who}") for i, (day, who) in enumerate(told)
+    ]
+    found = compute(cue("What did Speaker3 and Speaker11 say?"), candidates(items)).values
+    ranks = [sorted({one.at for one in items}).index(one.at) for one in items]
+    assert column("recency", found) == pytest.approx([rank / max(1, *ranks) for rank in ranks])
+    assert column("speaker_named", found) == [float(one.speaker in ("Speaker3", "Speaker11")) for one in items]

@@ -70,8 +70,8 @@ class Desk:
         with self.acting():
             Turn.objects.filter(pk=turn.pk).update(state=TurnState.DONE)
             prepared = prepare_cue(turn, previous=previous, exclude_turns=exclude, now=_now())
-            found, trace = recall_for_turn(turn, prepared)
-        return Asked(turn, found, trace)
+            reading = recall_for_turn(turn, prepared)
+        return Asked(turn, reading.recollection, reading.trace)
 
     def configure(self, **fields: Any) -> None:
         self.configuration = BankConfiguration(**{**vars(self.configuration), **fields})

@@ -54,6 +54,11 @@ def terms(text: str) -> list[str]:
     overlapping pairs; identifiers whole and in parts. A text of stop words alone keeps them, so that every text with
     a letter in it can be found by its own words.
     """
+    return list(_terms(text))
+
+
+@lru_cache(maxsize=16)  # a turn asks several times of one text; none stays for long
+def _terms(text: str) -> tuple[str, ...]:
     folded = _FORMAT.sub("", unicodedata.normalize("NFKC", text).casefold())
     out: list[str] = []
     stopped: list[str] = []
@@ -69,7 +74,7 @@ def terms(text: str) -> list[str]:
             out.append(word)
         for part in parts:
             (stopped if part in STOP_WORDS else out).append(stem(part))
-    return out or stopped
+    return tuple(out or stopped)
 
 
 def _is_contraction(word: str) -> bool:

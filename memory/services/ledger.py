@@ -268,12 +268,14 @@ def writing(
             keep_receipt(bank, writer.erasing, writer.erased, (first, bank.last_seq))
 
 
-def record_recall(trace: Recall, bank: Bank, found: Recollection) -> None:
-    """Save a trace and, where it handed something on, the one event that changes nothing but the ledger."""
+def record_recall(trace: Recall, hot: HotBank, found: Recollection) -> None:
+    """Save a trace and, where it handed something on, the one event that changes nothing but the ledger.
+
+    After the commit the hot bank that was read follows.
+    """
     if not found.chosen:
         insert_trace(trace, None)
         return
-    hot = hot_banks.open(bank)
     data = {
         "recall": str(trace.pk),
         "memories": [str(found.items[row].id) for row in found.chosen],
@@ -289,6 +291,6 @@ def record_recall(trace: Recall, bank: Bank, found: Recollection) -> None:
             if hot.state.seq == event.seq - 1:
                 hot.apply([event], {})
             elif hot.state.seq >= event.seq:  # it saw commits that a crashed server lost, as in `writing`
-                hot_banks.drop(bank.pk)
+                hot_banks.drop(trace.bank_id)
 
-    transaction.on_commit(AfterCommit(bank.pk, follow))
+    transaction.on_commit(AfterCommit(trace.bank_id, follow))

@@ -107,25 +107,23 @@ def recall_for_turn(turn: Turn, prepared: PreparedCue) -> Reading:
     bank = bank_of_conversation(turn.conversation_id)
     if bank is None:
         raise BankMissing("There is no such memory bank.")
-    recollection, seq = read_bank(bank, prepared.cue)
-    words = _words_of(bank, recollection)
+    hot = hot_banks.open(bank)
+    with hot.lock:
+        recollection, seq = _read(bank, hot, prepared.cue), hot.state.seq
+        words = _words_of(hot, recollection)
     timings = {"encode": round(prepared.encode_ms, 2), "recall": round(_ms_since(started), 2)}
     trace = _trace(turn, bank, prepared, recollection, seq, timings)
     # the ledger knows what was handed on; what merely ranked is in the trace
-    record_recall(trace, bank, recollection)
+    record_recall(trace, hot, recollection)
     return Reading(recollection, trace, words)
 
 
-def read_bank(bank: Bank, cue: Cue) -> tuple[Recollection, int]:
-    """Recall without a trace: the recollection, and the sequence number at which the bank was read."""
-    hot = hot_banks.open(bank)
+def _read(bank: Bank, hot: HotBank, cue: Cue) -> Recollection:
     words = list(dict.fromkeys(terms(cue.text)))[:CUE_TERMS]
     adapter = adapter_of(bank)
-    with hot.lock:
-        archive = archive_candidates(bank, hot, cue, words) if bank.recall_archive else []
-        candidates = hot.candidates(cue, words, archive, adapter.vector)
-        limits = RecallLimits(tokens=bank.recall_tokens)
-        return attention.recall(cue, candidates, adapter, limits), hot.state.seq
+    archive = archive_candidates(bank, hot, cue, words) if bank.recall_archive else []
+    candidates = hot.candidates(cue, words, archive, adapter.vector)
+    return attention.recall(cue, candidates, adapter, RecallLimits(tokens=bank.recall_tokens))
 
 
 def regretted_by(trace: Recall) -> list[dict[str, Any]]:
@@ -211,7 +209,7 @@ def _trace(
     archived = [ids[row] for row in np.flatnonzero(found.archived)]
     handed_on = [ids[row] for row in found.chosen]
     return Recall(
-        id=uuid4(), owner_id=turn.owner_id, bank=bank, turn=turn, at=prepared.cue.at, seq=seq,
+        id=uuid4(), owner_id=turn.owner_id, bank_id=bank.pk, turn_id=turn.pk, at=prepared.cue.at, seq=seq,
         adapter=found.adapter, asking=prepared.cue.asking, with_previous=prepared.with_previous,
         bypassed=found.bypassed, floor=found.floor, candidates=found.candidates,
         below_floor=found.below_floor, over_budget=found.over_budget, highly=found.highly,
@@ -222,12 +220,10 @@ def _trace(
     )  # fmt: skip
 
 
-def _words_of(bank: Bank, recollection: Recollection) -> list[list[str]]:
+def _words_of(hot: HotBank, found: Recollection) -> list[list[str]]:
     """The terms of what was injected, from the hot bank, which has them at hand for all that it holds."""
-    hot = hot_banks.open(bank)
-    injected = [recollection.items[row] for row in recollection.chosen]
-    with hot.lock:
-        return [hot.words(item.id) if hot.get(item.id) else terms(item.text) for item in injected]
+    injected = [found.items[row] for row in found.chosen]
+    return [hot.words(item.id) if hot.get(item.id) else terms(item.text) for item in injected]
 
 
 def _ms_since(started: float) -> float:

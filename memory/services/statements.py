@@ -12,6 +12,7 @@ from memory.prepared import Row, array, contents, first_row, run
 
 _BANK = [field.attname for field in Bank._meta.concrete_fields]
 _LAST_SEQ = _BANK.index("last_seq")
+_SPACE_FIELD: Any = Bank._meta.get_field("space")
 _SPACE = [field.attname for field in EncoderSpace._meta.concrete_fields]
 _BANK_AND_SPACE = ", ".join([*(f"b.{name}" for name in _BANK), *(f"s.{name}" for name in _SPACE)])
 _SPACE_OF_BANK = "JOIN memory_encoderspace s ON s.id = b.space_id"
@@ -88,7 +89,8 @@ def _bank_of(row: Row) -> Bank:
         values = _converted[known] = row.values()
     last_seq = int(spelled[_LAST_SEQ] or 0)
     bank: Bank = Bank.from_db("default", _BANK, (*values[:_LAST_SEQ], last_seq, *values[_LAST_SEQ + 1 : len(_BANK)]))
-    bank.space = EncoderSpace.from_db("default", _SPACE, values[len(_BANK) : len(_BANK) + len(_SPACE)])
+    space = EncoderSpace.from_db("default", _SPACE, values[len(_BANK) : len(_BANK) + len(_SPACE)])
+    _SPACE_FIELD.set_cached_value(bank, space)  # as an assignment would, without asking the database router
     return bank
 
 

@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from asgiref.sync import async_to_sync
-from django.db import DatabaseError
+from django.db import DatabaseError, connections
 from django.test import Client
 
 from agents.models import Agent
@@ -296,10 +296,13 @@ def test_rows_lead_to_their_bank_and_exports_come_back_as_rows(ana: User, talk: 
     assert all(row.bank == talk.bank_id for row in rows)
 
 
+@pytest.mark.django_db(transaction=True, databases=["default", "owner"])
 def test_two_thousand_turns_and_twice_as_many_memories_are_told_fast_and_in_few_bytes(ana: User) -> None:
     fresh = begin(ana, make_agent("Long"))
     with acting_as(ana.pk):
         talk = make_long_life(ana.pk, fresh.bank, 2_000, traced=8)
+    with connections["owner"].cursor() as cursor:
+        cursor.execute("ANALYZE")  # as PostgreSQL's own daemon does within a minute
     client, sizes, seconds = client_of(ana), {}, {}
     figure(client, ALL[0])  # the process knows the ledger
     for path in [*figures(talk)[: len(OF_ONE)], *ALL]:

@@ -13,7 +13,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
+from django.core.exceptions import ObjectDoesNotExist
 from django.db import connection, transaction
+from django.utils.translation import gettext as _
+
+from memory.services.turns import NotFound
 
 Shown = Callable[[str], str]
 
@@ -56,14 +60,20 @@ class Door:
 
     @contextmanager
     def open(self) -> Iterator[Door]:
-        """Read through the door: inside it the database shows the opened bank alone, and refuses every change."""
+        """Read through the door: inside it the database shows the opened bank alone, and refuses every change.
+
+        Raises `NotFound` where it is shut while somebody reads: its rows are gone between two statements.
+        """
         if self.bank is None:
             yield self
             return
         with transaction.atomic():
             with connection.cursor() as cursor:
                 cursor.execute(_OPEN, [str(self.bank)])
-            yield self
+            try:
+                yield self
+            except ObjectDoesNotExist as error:
+                raise NotFound(_("There is no such memory bank.")) from error
             # Nothing was written; taken back, the savepoint takes role and settings with it, whatever happened inside.
             transaction.set_rollback(True)
 

@@ -33,6 +33,15 @@ PATIENCE_MS = 20_000
 WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 360, "height": 740}
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A promotion, its roll-back and its undoing score every bank anew: they come before the tests that make banks."""
+    here = Path(__file__).parent
+    places = [place for place, item in enumerate(items) if item.path.parent == here]
+    first = sorted((items[place] for place in places), key=lambda item: item.path.name != "test_promoting.py")
+    for place, item in zip(places, first, strict=True):
+        items[place] = item
+
+
 @dataclass
 class Watched:
     """What went wrong in the pages of one test; `allowed` are parts of messages that the test provokes."""

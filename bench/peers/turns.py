@@ -43,7 +43,7 @@ class Times:
     def note(self, taken: Taken) -> None:
         """AGORA's turn: `add` is remembering with its commit, `search` the cue, recall and its trace with theirs."""
         self.add.append(taken.remember)
-        self.search.append(taken.prepare + taken.recall + taken.trace)
+        self.search.append(taken.prepare + taken.recall)
         self.encode.append(taken.encode)
         self.commit.append(taken.commit)
 

@@ -92,7 +92,7 @@ def read_banks(
     adapter = adapter_at(Path(folders[0]) if folders else None)
     streams = read_streams(format, files)
     if sample:
-        np.random.default_rng(seed).shuffle(streams)  # type: ignore[arg-type]
+        np.random.default_rng(seed).shuffle(streams)
     streams = [stream for stream in streams if stream.evidence][:sample]
     return format, adapter, [fill(stream, pieces_of(stream, encoder), adapter) for stream in streams]
 

@@ -55,8 +55,8 @@ def run(arguments: Namespace) -> list[Row]:
             gains.append(gain_of(outcome))
             print(f"{category} {seed}: {verdict}, {outcome.evaluation.better:.3f}, gain {gains[-1]:+.4f}", flush=True)
         about = {"data": arguments.format, "category": category, "n": arguments.seeds, "size": arguments.labels}
-        rows.append(Row("promoted", float(promoted), **about))  # type: ignore[arg-type]
-        rows.append(Row("gain_held_out", round(float(np.mean(gains)), 4), **about))  # type: ignore[arg-type]
+        rows.append(Row("promoted", float(promoted), **about))
+        rows.append(Row("gain_held_out", round(float(np.mean(gains)), 4), **about))
     return rows
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections import defaultdict
-from collections.abc import Sequence
 
 from bench.merge import BUDGETS, SHOWN, figures_of, held_of, shown
 from bench.streams import Measured, add_stream_arguments, measured
@@ -72,7 +71,7 @@ def summed_up(bank: FilledBank, whole: FilledBank, budget: Budget, policy: Reten
     now = max(item.at for item in whole.hot)
     events: list[BankEvent] = []
     loaded: dict[object, Loaded] = {}
-    made: list[tuple[MemoryItem, Sequence[MemoryItem]]] = []
+    made: list[tuple[MemoryItem, tuple[MemoryItem, ...]]] = []
     for items in _left(bank, whole):
         summary = summary_of(items, whole.hot.vectors([item.id for item in items]))
         if summary is None:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from training.learner.recall_training import TrainingFailed
+
+class TrainingFailed(Exception):
+    """A training run cannot end well: its data say nothing, or the numbers ran away. Trying again does not help."""
+
+    retryable = False
 
 
 class TooFewLabels(TrainingFailed):

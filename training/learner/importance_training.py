@@ -10,8 +10,8 @@ import numpy as np
 from memory.engine.adapting import ranking
 from memory.engine.importance import ImportanceHead, ImportancePrior
 from memory.engine.posterior import Posterior, believed, rated
+from training.learner.failures import TrainingFailed
 from training.learner.importance_examples import ImportanceExamples, role_moments
-from training.learner.recall_training import TrainingFailed
 
 STRENGTH = 10.0  # precision of the prior's weights: what as many informative labels would say
 

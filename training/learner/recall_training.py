@@ -13,15 +13,10 @@ import torch
 
 from memory.engine.adapter import Interplay, RecallHead
 from memory.engine.types import Floats
+from training.learner.failures import TrainingFailed
 from training.learner.recall_examples import MODES, RecallExample
 
 OUTSIDE = -1e9  # logit of the places that pad a smaller bank
-
-
-class TrainingFailed(Exception):
-    """A training run cannot end well: its data say nothing, or the numbers ran away. Trying again does not help."""
-
-    retryable = False
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,9 @@ from training.learner.cue_training import RECALL, CuesLearned, CueSplit, learn_c
 from training.learner.cues import Cues, nothing
 from training.learner.dataset import Dataset
 from training.learner.evaluate import Evaluation, evaluate
-from training.learner.failures import ClassMissing, TooFewConversations, TooFewLabels
+from training.learner.failures import ClassMissing, TooFewConversations, TooFewLabels, TrainingFailed
 from training.learner.public_cues import PublicCues, shipped_cues
 from training.learner.public_slice import Slice, slice_for
-from training.learner.recall_training import TrainingFailed
 from training.learner.shared_head import HowToLearn, Learned, Split, Told, learn_heads, split
 
 

@@ -15,8 +15,8 @@ from memory.engine.encoder import Encoder
 from memory.engine.types import Floats
 from memory.engine.vector_adapter import VectorAdapter
 from training.learner.banks import FilledBank
+from training.learner.failures import TrainingFailed
 from training.learner.recall_examples import RecallExample, recall_examples
-from training.learner.recall_training import TrainingFailed
 
 
 @dataclass(frozen=True)

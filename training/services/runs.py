@@ -24,8 +24,7 @@ from memory.models import AdapterVersion, Job, JobState
 from memory.services import live
 from memory.services.jobs import NotYet, current_job, enqueue, handles
 from training.learner.dataset import Dataset, DatasetUnreadable
-from training.learner.failures import Cancelled
-from training.learner.recall_training import TrainingFailed
+from training.learner.failures import Cancelled, TrainingFailed
 from training.learner.shared_head import HowToLearn
 from training.learner.training import Outcome, train
 from training.models import Rules, RunState, TrainingRun

@@ -19,16 +19,11 @@ from memory.engine.types import Cue, Floats, Role
 from tests.toy import toy_encoder
 from tests.training.learner.toy_streams import LATER, facts, stream
 from training.learner.banks import fill, pieces_of
+from training.learner.failures import TrainingFailed
 from training.learner.importance_examples import ImportanceExamples
 from training.learner.importance_training import learn, train_importance
 from training.learner.recall_examples import RecallExample, mode_of, recall_examples
-from training.learner.recall_training import (
-    RecallTraining,
-    TrainingFailed,
-    fitted_temperature,
-    logits_of,
-    train_recall,
-)
+from training.learner.recall_training import RecallTraining, fitted_temperature, logits_of, train_recall
 from training.learner.streams import Question, Stream
 
 S = len(signals.NAMES)

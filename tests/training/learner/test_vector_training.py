@@ -19,8 +19,8 @@ from tests.toy import WIDTH, toy_encoder
 from tests.training.learner.toy_streams import facts
 from training.learner import vector_training
 from training.learner.banks import FilledBank, fill, pieces_of
+from training.learner.failures import TrainingFailed
 from training.learner.recall_examples import recall_examples
-from training.learner.recall_training import TrainingFailed
 from training.learner.vector_training import (
     VectorExamples,
     VectorTraining,

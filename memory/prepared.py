@@ -46,27 +46,8 @@ class _Adapters:
 _prepared: WeakKeyDictionary[psycopg.Connection[Any], Prepared] = WeakKeyDictionary()
 
 
-class Row:
-    """The first row that a statement found: as the server spelled it, and converted only where somebody asks."""
-
-    def __init__(self, conversion: abc.Transformer, found: PGresult) -> None:
-        self._conversion, self._found = conversion, found
-        self.spelled = tuple(found.get_value(0, column) for column in range(found.nfields))
-
-    def values(self) -> tuple[Any, ...]:
-        """The row as Python's values."""
-        self._conversion.set_pgresult(self._found)
-        return self._conversion.load_row(0, tuple) or ()
-
-
 def run(statement: str, values: Sequence[Any], *, using: str = DEFAULT_DB_ALIAS) -> tuple[Any, ...] | None:
     """Run a statement in the open transaction of the alias; its first row, or None. Each `%s` is one of `values`."""
-    row = first_row(statement, values, using=using)
-    return row.values() if row else None
-
-
-def first_row(statement: str, values: Sequence[Any], *, using: str = DEFAULT_DB_ALIAS) -> Row | None:
-    """The same, with its row not yet converted."""
     connection = connections[using]
     connection.ensure_connection()
     connection.validate_no_broken_transaction()
@@ -85,7 +66,7 @@ def begin(statement: str, *, using: str = DEFAULT_DB_ALIAS) -> None:
         _checked(connection.connection, connection.connection.pgconn.exec_(f"BEGIN; {statement}".encode()))
 
 
-def _run(driver: psycopg.Connection[Any], statement: str, values: Sequence[Any]) -> Row | None:
+def _run(driver: psycopg.Connection[Any], statement: str, values: Sequence[Any]) -> tuple[Any, ...] | None:
     server = driver.pgconn
     if server.transaction_status == TransactionStatus.IDLE and not driver.autocommit:
         _checked(driver, server.exec_(b"BEGIN"))
@@ -100,7 +81,10 @@ def _run(driver: psycopg.Connection[Any], statement: str, values: Sequence[Any])
         prepared.names[statement, types] = name
     # the stub knows no None among the values, libpq and psycopg's C code do
     found = _checked(driver, server.exec_prepared(name, given, formats))  # type: ignore[arg-type]
-    return Row(conversion, found) if found.ntuples else None
+    if not found.ntuples:
+        return None
+    conversion.set_pgresult(found)
+    return conversion.load_row(0, tuple)
 
 
 def _prepared_on(driver: psycopg.Connection[Any]) -> Prepared:

@@ -109,7 +109,7 @@ def recall_for_turn(turn: Turn, prepared: PreparedCue) -> Reading:
         raise BankMissing("There is no such memory bank.")
     hot = hot_banks.open(bank)
     with hot.lock:
-        recollection, seq = _read(bank, hot, prepared.cue), hot.state.seq
+        recollection, seq = _read(bank, hot, prepared.cue, archive=bank.recall_archive), hot.state.seq
         words = _words_of(hot, recollection)
     timings = {"encode": round(prepared.encode_ms, 2), "recall": round(_ms_since(started), 2)}
     trace = _trace(turn, bank, prepared, recollection, seq, timings)
@@ -118,11 +118,11 @@ def recall_for_turn(turn: Turn, prepared: PreparedCue) -> Reading:
     return Reading(recollection, trace, words)
 
 
-def _read(bank: Bank, hot: HotBank, cue: Cue) -> Recollection:
+def _read(bank: Bank, hot: HotBank, cue: Cue, *, archive: bool) -> Recollection:
     words = list(dict.fromkeys(terms(cue.text)))[:CUE_TERMS]
     adapter = adapter_of(bank)
-    archive = archive_candidates(bank, hot, cue, words) if bank.recall_archive else []
-    candidates = hot.candidates(cue, words, archive, adapter.vector)
+    archived = archive_candidates(bank, hot, cue, words) if archive else []
+    candidates = hot.candidates(cue, words, archived, adapter.vector)
     return attention.recall(cue, candidates, adapter, RecallLimits(tokens=bank.recall_tokens))
 
 
@@ -136,11 +136,8 @@ def regretted_by(trace: Recall) -> list[dict[str, Any]]:
     zone = turn.owner.zone
     cue = prepare_cue(turn, previous=_previous_of(trace), exclude_turns=frozenset(), now=trace.at, zone=zone).cue
     hot = hot_banks.open(bank)
-    words = list(dict.fromkeys(terms(cue.text)))[:CUE_TERMS]
-    adapter = adapter_of(bank)
     with hot.lock:
-        candidates = hot.candidates(cue, words, archive_candidates(bank, hot, cue, words), adapter.vector)
-        found = attention.recall(cue, candidates, adapter, RecallLimits(tokens=bank.recall_tokens))
+        found = _read(bank, hot, cue, archive=True)
     return [
         {"memory": str(row.item.id), "logit": round(row.logit, 5), "fit": round(row.fit, 5), "group": row.group}
         for row in found.rows

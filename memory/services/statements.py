@@ -8,11 +8,9 @@ from typing import Any
 from uuid import UUID
 
 from memory.models import Bank, EncoderSpace, Recall
-from memory.prepared import Row, array, contents, first_row, run
+from memory.prepared import array, contents, run
 
 _BANK = [field.attname for field in Bank._meta.concrete_fields]
-_LAST_SEQ = _BANK.index("last_seq")
-_SPACE_FIELD: Any = Bank._meta.get_field("space")
 _SPACE = [field.attname for field in EncoderSpace._meta.concrete_fields]
 _BANK_AND_SPACE = ", ".join([*(f"b.{name}" for name in _BANK), *(f"s.{name}" for name in _SPACE)])
 _SPACE_OF_BANK = "JOIN memory_encoderspace s ON s.id = b.space_id"
@@ -26,7 +24,7 @@ _ARCHIVED_TWINS = (
     "AND m.content = ANY(%s::bytea[])"
 )
 _BANK_LOCKED = (
-    f"SELECT {_BANK_AND_SPACE}, ARRAY({_ARCHIVED_TWINS.format(bank='b.id')}) FROM memory_bank b {_SPACE_OF_BANK} "
+    f"SELECT ARRAY({_ARCHIVED_TWINS.format(bank='b.id')}), {_BANK_AND_SPACE} FROM memory_bank b {_SPACE_OF_BANK} "
     "WHERE b.id = %s FOR UPDATE OF b"
 )
 
@@ -49,12 +47,10 @@ _TRACE_AND_EVENT = (
     f"SELECT owner_id, id, last_seq, 'recalled', %s, %s, %s::jsonb FROM numbered RETURNING seq, {_UNHURRIED}"
 )
 
-_converted: dict[tuple[bytes | None, ...], tuple[Any, ...]] = {}  # rows of banks, by their spelling but for `last_seq`
-
 
 def bank_of_conversation(conversation: UUID) -> Bank | None:
     """The conversation's bank with its space; None where the acting user has no such conversation."""
-    row = first_row(_BANK_OF_CONVERSATION, [conversation])
+    row = run(_BANK_OF_CONVERSATION, [conversation])
     return _bank_of(row) if row else None
 
 
@@ -64,11 +60,8 @@ def lock_bank(bank: UUID, hashes: Sequence[bytes]) -> tuple[Bank, list[UUID]] | 
     Writers of one bank wait for each other, so that its ledger has no gaps. Where this one waited, the ids are those
     from before: ask `archived_twins` again. None: no such bank, or another's.
     """
-    row = first_row(_BANK_LOCKED, [contents(hashes), bank])
-    if row is None:
-        return None
-    twins = (row.spelled[-1] or b"{}").decode().strip("{}")
-    return _bank_of(row), [UUID(twin) for twin in twins.split(",") if twin]
+    row = run(_BANK_LOCKED, [contents(hashes), bank])
+    return (_bank_of(row[1:]), row[0]) if row else None
 
 
 def archived_twins(bank: UUID, hashes: Sequence[bytes]) -> list[UUID]:
@@ -77,20 +70,9 @@ def archived_twins(bank: UUID, hashes: Sequence[bytes]) -> list[UUID]:
     return list(found[0]) if found else []
 
 
-def _bank_of(row: Row) -> Bank:
-    """The bank and its space, which stand first in a row. From one turn to the next all but `last_seq` is mostly the
-    same: then nothing else is converted."""
-    spelled = row.spelled[: len(_BANK) + len(_SPACE)]
-    known = (*spelled[:_LAST_SEQ], *spelled[_LAST_SEQ + 1 :])
-    values = _converted.get(known)
-    if values is None:
-        if len(_converted) >= 1_000:
-            _converted.clear()
-        values = _converted[known] = row.values()
-    last_seq = int(spelled[_LAST_SEQ] or 0)
-    bank: Bank = Bank.from_db("default", _BANK, (*values[:_LAST_SEQ], last_seq, *values[_LAST_SEQ + 1 : len(_BANK)]))
-    space = EncoderSpace.from_db("default", _SPACE, values[len(_BANK) : len(_BANK) + len(_SPACE)])
-    _SPACE_FIELD.set_cached_value(bank, space)  # as an assignment would, without asking the database router
+def _bank_of(row: Sequence[Any]) -> Bank:
+    bank: Bank = Bank.from_db("default", _BANK, row[: len(_BANK)])
+    bank.space = EncoderSpace.from_db("default", _SPACE, row[len(_BANK) :])
     return bank
 
 

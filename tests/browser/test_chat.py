@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.chat_screen import ChatScreen, spoken_once
 from tests.browser.conftest import Opens, Person
+from tests.browser.test_pages import faults
 from tests.scripted_llm import Script, ScriptedLlm
 
 pytestmark = pytest.mark.browser
@@ -331,6 +332,7 @@ def test_a_long_conversation_opens_at_its_end_and_brings_earlier_turns(
     first.scroll_into_view_if_needed()
     earlier.scroll_into_view_if_needed()
     picture(page, "chat-earlier")
+    assert faults(page, "light") == []
     before = page.locator("#turns > article", has_text=re.compile(r"Say 9941\."))
     earlier.click()
     expect(turns).to_have_count(120)

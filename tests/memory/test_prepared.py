@@ -13,7 +13,7 @@ import pytest
 from django.db import DataError, ProgrammingError, connection, transaction
 from django.db.transaction import TransactionManagementError
 
-from memory.prepared import Reals, array, contents, first_row, run
+from memory.prepared import Reals, array, contents, run
 from memory.tenancy import acting_as
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -48,15 +48,6 @@ def test_arrays_of_ids_and_of_numbers_arrive_whole() -> None:
     with transaction.atomic():
         assert one("SELECT %s::uuid[]", array(ids)) == ids
         assert one("SELECT (%s::real[])[2]", Reals(np.array([0.5, 0.25], dtype=np.float32))) == 0.25
-
-
-def test_rows_keep_their_own_values_while_others_are_read() -> None:
-    with transaction.atomic():
-        one_row, other = first_row("SELECT %s::int", [1]), first_row("SELECT %s::text, %s::uuid", ["two", uuid4()])
-        assert one_row is not None
-        assert other is not None
-        assert (other.values()[0], one_row.values(), other.values()[0]) == ("two", (1,), "two")
-        assert (one_row.spelled, other.spelled[0]) == ((b"1",), b"two")
 
 
 def test_hashes_arrive_as_an_array_of_bytes() -> None:

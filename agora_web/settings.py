@@ -357,7 +357,12 @@ LOGGING = {
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": "INFO"},
-    "loggers": {"httpx": {"level": "WARNING"}, "httpx2": {"level": "WARNING"}, "django.request": {"level": "ERROR"}},
+    "loggers": {
+        "httpx": {"level": "WARNING"},
+        "httpx2": {"level": "WARNING"},
+        "sentence_transformers": {"level": "WARNING"},  # each command would begin with the path of its weights
+        "django.request": {"level": "ERROR"},
+    },
 }
 
 # --- AGORA's own limits ---------------------------------------------------------------------------------------------

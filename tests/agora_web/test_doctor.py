@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from io import StringIO
@@ -22,8 +22,10 @@ from pytest_django import DjangoDbBlocker
 
 from agora_web import doctor
 from agora_web.accounts.models import User
-from agora_web.doctor import processes, remembering, storage
+from agora_web.doctor import processes, remembering, starting, storage
 from agora_web.doctor.illness import Ill
+from agora_web.local.locks import FileLock
+from agora_web.local.paths import LocalPaths
 from memory.encoding import encoder
 from memory.engine.encoder import Space
 from memory.models import Bank, EncoderSpace, Event, Memory
@@ -230,7 +232,7 @@ def test_the_command_prints_json(database: None) -> None:
         call_command("doctor", "--json", stdout=out)
     report = json.loads(out.getvalue())
     assert report["ok"] is False
-    assert [check["name"] for check in report["checks"]] == [name for name, _check, _database in doctor.checks()]
+    assert [check["name"] for check in report["checks"]] == [check.name for check in doctor.checks()]
     assert all(check["cure"] for check in report["checks"] if not check["ok"])
 
 
@@ -242,12 +244,74 @@ def test_checks_that_need_the_database_wait_for_it(monkeypatch: pytest.MonkeyPat
         raise AssertionError("it was looked at")
 
     monkeypatch.setattr(
-        doctor, "checks", lambda: [("database", away, False), ("memory", never, True), ("disk", storage.disk, False)]
-    )
+        doctor, "checks",
+        lambda: [
+            doctor.Check("database", away), doctor.Check("memory", never, needs_database=True),
+            doctor.Check("disk", storage.disk),
+        ],
+    )  # fmt: skip
     found = {finding.name: finding for finding in doctor.diagnose()}
     assert not found["memory"].ok
     assert found["memory"].cure == "Mend the database first."
     assert found["disk"].ok
+
+
+def late(answers_after: int) -> Callable[[], str]:
+    """A check that fails so many times first."""
+    asked = iter(range(answers_after + 1))
+
+    def look() -> str:
+        if next(asked, answers_after) < answers_after:
+            raise Ill("Beat has not scheduled anything yet.", "Start it.")
+        return "Beat noted a run."
+
+    return look
+
+
+def test_what_comes_late_is_waited_for_while_agora_is_starting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(starting, "still_s", lambda: 60.0)
+    monkeypatch.setattr(doctor, "checks", lambda: [doctor.Check("beat", late(3), comes_late=True)])
+    told: list[str] = []
+    slept: list[float] = []
+    (finding,) = doctor.diagnose(told.append, sleep=slept.append)
+    assert finding.ok
+    assert told == ["beat"]
+    assert len(slept) == 3
+
+
+@pytest.mark.parametrize(
+    ("check", "left"),
+    [
+        (doctor.Check("beat", late(9), comes_late=True), (0.0,)),
+        (doctor.Check("beat", late(9), comes_late=True), (3.0, 2.0, 1.0, 0.0)),
+        (doctor.Check("disk", late(1)), (60.0,)),
+    ],
+    ids=["AGORA has run for long", "its time to start runs out", "it is there from the start"],
+)
+def test_nothing_is_waited_for_that_should_be_there(
+    monkeypatch: pytest.MonkeyPatch, check: doctor.Check, left: tuple[float, ...]
+) -> None:
+    answers = iter(left)
+    monkeypatch.setattr(starting, "still_s", lambda: next(answers))
+    monkeypatch.setattr(doctor, "checks", lambda: [check])
+    (finding,) = doctor.diagnose(sleep=lambda seconds: None)
+    assert not finding.ok
+    assert finding.cure == "Start it."
+
+
+def test_agora_is_starting_for_a_while_after_its_first_page(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    paths = LocalPaths(tmp_path)
+    paths.make()
+    monkeypatch.setattr(settings, "PATHS", paths)
+    assert starting.still_s() == 0.0
+    paths.up_pid.write_text("process 1\n")
+    began = paths.up_pid.stat().st_mtime
+    assert starting.still_s(lambda: began) == 0.0, "nobody holds the lock: it was killed"
+    with FileLock(paths.up_lock).held():
+        assert starting.still_s(lambda: began + 10) == pytest.approx(starting.TAKES_S - 10)
+        assert starting.still_s(lambda: began + 1000) == 0.0
+        paths.up_pid.unlink()
+        assert starting.still_s() == 0.0
 
 
 def test_a_database_that_is_away_is_a_finding_with_a_cure(monkeypatch: pytest.MonkeyPatch) -> None:

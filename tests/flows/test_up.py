@@ -62,6 +62,14 @@ def test_a_second_start_makes_nothing_new_and_is_soon_ready(running: RunningAgor
         assert answer.read() == b"ready\n"
 
 
+def test_the_doctor_asked_at_once_waits_for_what_comes_after_the_first_page(running: RunningAgora) -> None:
+    asked = running.manage("doctor")
+    assert asked.returncode == 0, asked.stdout + asked.stderr
+    lines = asked.stdout.splitlines()
+    assert len(lines) == 12
+    assert all(line.startswith("ok   ") for line in lines), asked.stdout
+
+
 def test_the_web_server_starts_beside_the_database_and_the_workers_after_the_first_page(running: RunningAgora) -> None:
     eventually(lambda: all(running.paths.pid_of(name).exists() for name in CHILDREN))
     began = {name: psutil.Process(running.pid(name)).create_time() for name in CHILDREN}

@@ -25,7 +25,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         findings: list[Finding] = []
         with services_at_hand():
-            for finding in diagnose():
+            for finding in diagnose(self._say_what_is_waited_for):
                 findings.append(finding)
                 if not options["json"]:
                     self.stdout.write(str(finding))
@@ -37,3 +37,7 @@ class Command(BaseCommand):
             raise CommandError(
                 _("%(failed)d of %(all)d checks failed.") % {"failed": len(failed), "all": len(findings)}
             )
+
+    def _say_what_is_waited_for(self, name: str) -> None:
+        self.stderr.write(_("AGORA has just been started; waiting for: %(name)s") % {"name": name})
+        self.stderr.flush()

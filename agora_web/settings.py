@@ -50,6 +50,8 @@ def read_environment() -> Environment:
     # Tests never touch a real home, whatever the shell they run in says.
     name, folder = ("AGORA_TEST_HOME", ".agora-test") if TESTING else ("AGORA_HOME", ".agora")
     home = Path(env.str(name, default=str(BASE_DIR / folder))).expanduser().absolute()
+    if TESTING:  # processes that share a run of the tests have servers of their own
+        home /= env.str("PYTEST_XDIST_WORKER", default="")
     try:
         port = env.int("PORT", default=8000)
     except ValueError as error:

@@ -19,7 +19,7 @@ from memory import selectors
 from memory.engine.bank import Kind
 from memory.engine.types import State
 from memory.life_recalls import BELOW, NEAR, RECALLED
-from memory.models import Bank, Doubt, Event, Memory, MemorySource, Turn
+from memory.models import Bank, Event, Memory, MemorySource, Turn
 from memory.why import Shown, as_is
 
 MOST_SOURCES = 20  # tellings that are shown in context
@@ -271,36 +271,3 @@ def _around(turn: Turn, side: str, shown: Shown) -> list[Told]:
                 itself = one.pk == turn.pk and name == side
                 out.append(Told(one.pk, one.ordinal, speaker, shown(text), at, name, itself))
     return out
-
-
-@dataclass(frozen=True)
-class Kin:
-    """A memory that belongs to this one: made of it, part of it, or at odds with it."""
-
-    memory: UUID
-    how: str  # "part", "whole", "older" or "newer"
-    what: str  # of a doubt: "number", "date" …
-    at: datetime
-    settled: datetime | None
-    text: str
-
-
-def kin(story: Story, *, shown: Shown = as_is) -> list[Kin]:
-    """What the memory was merged of or into, and the doubts between it and others."""
-    parts = [UUID(part) for event in story.events for part in event.data.get("parts", [])]
-    wholes = [UUID(event.data["into"]) for event in story.events if event.data.get("into")]
-    rows = selectors.memory_rows({*parts, *wholes})
-    found = [
-        Kin(pk, how, "", rows[pk].at, None, shown(selectors.shown_text(rows[pk])))
-        for how, ids in (("part", parts), ("whole", wholes))
-        for pk in dict.fromkeys(ids)
-        if pk in rows
-    ]
-    doubts = Doubt.objects.filter(Q(memory=story.memory.pk) | Q(newer=story.memory.pk)).order_by("at")
-    doubts = doubts.select_related("memory", "newer")
-    for doubt in doubts.defer("memory__vector", "memory__features", "newer__vector", "newer__features"):
-        older = doubt.newer_id == story.memory.pk
-        other = doubt.memory if older else doubt.newer
-        text = shown(selectors.shown_text(other))
-        found.append(Kin(other.pk, "older" if older else "newer", doubt.what, doubt.at, doubt.settled_at, text))
-    return found

@@ -18,9 +18,10 @@ from agora_web.pages import life_words, recall_words
 from agora_web.pages.door import Door, reading
 from memory import selectors
 from memory.figure_page import figure_page
+from memory.kin import kin
 from memory.models import Recall
 from memory.services.turns import NotFound
-from memory.story import Story, Telling, kin, score_rows, story_of, tellings
+from memory.story import Story, Telling, score_rows, story_of, tellings
 from training.models import Label
 
 

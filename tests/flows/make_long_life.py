@@ -16,6 +16,7 @@ def main(email: str, turns: int) -> None:
     from agents.models import Agent
     from agents.services import take_seat
     from agora_web.accounts.models import User
+    from memory.services.table_statistics import refresh_table_statistics
     from memory.tenancy import acting_as
     from tests.memory.long_life import make_long_life
 
@@ -23,6 +24,7 @@ def main(email: str, turns: int) -> None:
     with acting_as(person.pk):
         seat = take_seat(Agent.objects.get(name="Scribe"), person.pk, now=timezone.now())
         conversation = make_long_life(person.pk, seat.bank, turns)
+        refresh_table_statistics()
     print(json.dumps({"conversation": str(conversation.pk)}))
 
 

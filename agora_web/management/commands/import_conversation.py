@@ -15,9 +15,12 @@ from memory.engine.trajectories.detect import read_trajectory_file
 from memory.engine.trajectories.records import TrajectoryError
 from memory.engine.types import BankError
 from memory.services.imports import import_trajectory
+from memory.services.table_statistics import refresh_table_statistics
 from memory.tenancy import acting_as
 from training.learner.evidence import Evidence, read_evidence
 from training.services.imported import Labelled, label_evidence
+
+MANY_TURNS = 100  # fewer are a chat's work of a day, and change no plan
 
 
 class Command(BaseCommand):
@@ -52,6 +55,7 @@ class Command(BaseCommand):
     def _import(self, found: Any, asked: list[Evidence], options: dict[str, Any]) -> None:
         user = person(options["user"])
         agent = agent_named(options["agent"], user)
+        written = 0
         for number, trajectory in enumerate(found, 1):
             self.stderr.write(f"{number} of {len(found)}: {trajectory.title}, {len(trajectory.turns)} turns …")
             try:
@@ -67,8 +71,11 @@ class Command(BaseCommand):
                 with acting_as(user.pk):
                     labelled = label_evidence(done.conversation, about, now=timezone.now())
                 self.stdout.write(_said(labelled))
+            written += done.turns if done.new else 0
             verb = "imported" if done.new else "was there already"
             self.stdout.write(f"{trajectory.external_id}: {verb}, {done.turns} turns, conversation {done.conversation}")
+        if written >= MANY_TURNS:
+            refresh_table_statistics()
 
 
 def _said(labelled: Labelled) -> str:

@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from asgiref.sync import async_to_sync
-from django.db import DatabaseError, connections
+from django.db import DatabaseError
 from django.test import Client
 
 from agents.models import Agent
@@ -24,6 +24,7 @@ from memory.models import Bank, Conversation, Doubt, Look, Memory, Recall
 from memory.services import memories
 from memory.services.banks import open_to_analysts
 from memory.services.conversations import forget_conversation, rename_conversation
+from memory.services.table_statistics import refresh_table_statistics
 from memory.tenancy import acting_as
 from tests.memory.long_life import make_long_life
 from tests.scenes import begin, make_agent, make_person, take_turn
@@ -301,8 +302,7 @@ def test_two_thousand_turns_and_twice_as_many_memories_are_told_fast_and_in_few_
     fresh = begin(ana, make_agent("Long"))
     with acting_as(ana.pk):
         talk = make_long_life(ana.pk, fresh.bank, 2_000, traced=8)
-    with connections["owner"].cursor() as cursor:
-        cursor.execute("ANALYZE")  # as PostgreSQL's own daemon does within a minute
+    refresh_table_statistics()  # as an import does
     client, sizes, seconds = client_of(ana), {}, {}
     figure(client, ALL[0])  # the process knows the ledger
     for path in [*figures(talk)[: len(OF_ONE)], *ALL]:

@@ -1,5 +1,5 @@
 # make run      AGORA from nothing to an address, in the foreground; Ctrl-C ends it
-# make test     checks, then the whole suite
+# make test     checks, then the whole suite, in two processes (another way: make test ARGS="-n 0 -v tests/memory")
 # make check    style, types, import contracts
 # make adapter  trains the shipped adapter anew, the same each time (needs the data folder: DATA=../shared/data);
 #               WITHOUT=tau (or another set) trains its twin without that set into bench/out
@@ -28,7 +28,7 @@ run: .venv/installed
 	@exec $(PY) manage.py up
 
 test: .venv/installed-dev check
-	@exec $(PY) -m pytest $(ARGS)
+	@exec $(PY) -m pytest -n 2 --dist loadgroup --no-loadscope-reorder $(ARGS)
 
 check: .venv/installed-dev
 	$(PY) -m ruff check .

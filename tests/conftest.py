@@ -24,6 +24,16 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.markexpr = f"({expression}) and not data" if expression else "not data"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Processes that share a run (`-n 2 --dist loadgroup`): one drives the browser, which takes longest and so comes
+    first; the others take the rest, file by file, since what a file's tests share is costly to make."""
+    browser = Path(__file__).resolve().parent / "browser"
+    for item in items:
+        group = "browser" if item.path.is_relative_to(browser) else str(item.path)
+        item.add_marker(pytest.mark.xdist_group(group))
+    items.sort(key=lambda item: not item.path.is_relative_to(browser))
+
+
 def pytest_report_header() -> str:
     return "data: found" if DATA.is_dir() else "data: ../shared/data is missing, its tests are deselected"
 

@@ -19,6 +19,7 @@ from memory.engine.lexical import STOP_WORDS, terms
 from memory.engine.text import sentences
 
 MOST_QUOTES = 3
+MOST_PAUSED_S = 0.3  # the reply is known whole: eyes may follow it, but nobody shall wait for it
 ALIKE = 0.6  # share of common terms from which a second memory says nothing new
 SAME = 0.85  # from here a memory is what the person has just said
 FURTHER = 0.2  # a further quote has at least this share of the best one's weight
@@ -84,9 +85,11 @@ class QuoteBackend:
         said = [message.content for message in messages if message.role == "user"]
         observation = said[-1] if said else ""
         reply = self.reply(observation, recalled, asking=asking, earlier=said[:-1])
-        for word in re.findall(r"\s*\S+\s*", reply):
+        words = re.findall(r"\s*\S+\s*", reply)
+        pause = min(self._pause, MOST_PAUSED_S / max(1, len(words)))
+        for word in words:
             yield word
-            await asyncio.sleep(self._pause)
+            await asyncio.sleep(pause)
 
     def reply(
         self,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from agents.markdown import render_markdown
 from agents.runtime.llm import LlmSettings, make_backend
 from agents.runtime.llm.port import Message, complete
-from agents.runtime.llm.quote import NOTHING, QuoteBackend
+from agents.runtime.llm.quote import MOST_PAUSED_S, NOTHING, QuoteBackend
 from agents.runtime.llm.quoting import LONGEST_QUOTE, blockquote
 from agents.runtime.recalled import RecalledMemory
 from tests.agents.runtime.memories import memory
@@ -197,6 +197,21 @@ async def test_stopping_scribe_takes_effect_between_two_words() -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asyncio.wait_for(task, 0.5)
+
+
+@pytest.mark.parametrize("length", [1, 40, 4000])
+async def test_however_long_a_quote_is_nobody_waits_for_its_words(monkeypatch: pytest.MonkeyPatch, length: int) -> None:
+    slept: list[float] = []
+
+    async def note(seconds: float) -> None:
+        slept.append(seconds)
+
+    monkeypatch.setattr("agents.runtime.llm.quote.asyncio.sleep", note)
+    backend = QuoteBackend(word_pause_s=0.012)
+    long = memory(1, "My sister lives in Porto " + "far " * length, 0.6)
+    await complete(backend, [Message("user", "Where is my sister?")], recalled=[long], asking=True, max_tokens=9)
+    assert 0 < max(slept) <= 0.012
+    assert sum(slept) <= MOST_PAUSED_S * 1.001
 
 
 MARKDOWN = [

@@ -1,5 +1,6 @@
 /* One replay of the policy lab, watched live. The figures draw themselves, and again whenever there are more results. */
 import { refresh } from "../site/figures.js";
+import { live } from "../site/live.js";
 import { watch } from "../site/watching.js";
 
 const place = document.getElementById("replay");
@@ -22,5 +23,5 @@ function show(replay) {
 watch(place, now, show);
 
 const dialog = part("delete-dialog");
-part("delete").addEventListener("click", () => dialog.showModal());
+live(part("delete"), () => dialog.showModal());
 part("keep").addEventListener("click", () => dialog.close());

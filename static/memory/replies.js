@@ -1,4 +1,5 @@
 /* Both replies to a past turn, side by side, over a websocket of their own: the server keeps nothing of it. */
+import { live } from "../site/live.js";
 import { say } from "../site/words.js";
 
 const place = document.getElementById("replies");
@@ -34,4 +35,4 @@ function ask() {
   });
 }
 
-button?.addEventListener("click", ask);
+live(button, ask);

@@ -1,5 +1,6 @@
 /* One run, watched live. Its curves draw themselves, and again whenever they have grown. */
 import { refresh } from "../site/figures.js";
+import { live } from "../site/live.js";
 import { watch } from "../site/watching.js";
 import { say } from "../site/words.js";
 
@@ -40,5 +41,5 @@ function note(name) {
 watch(place, first, show, note);
 
 const dialog = part("cancel-dialog");
-part("cancel")?.addEventListener("click", () => dialog.showModal());
+live(part("cancel"), () => dialog.showModal());
 part("keep")?.addEventListener("click", () => dialog.close());

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.chat_screen import ChatScreen, scrolls_sideways
 from tests.browser.conftest import NARROW, WIDE, Opens, Person
@@ -85,11 +85,16 @@ def test_reading_a_recall_again_without_a_memory_and_asking_for_both_replies(pag
     page.goto(f"/memories/recalls/{recall_of(person, conversation)}/")
     choice = page.get_by_label("Without")
     choice.select_option(label=SAID[0])
+    held_back: list[Route] = []
+    page.route(re.compile("/memory/replies"), held_back.append)
     page.get_by_role("button", name="Read again").click()
     expect(page.locator("#how")).to_contain_text("exactly what is stored")
     shown(page, "reread")
     expect(page.locator("#table-reread tbody tr").filter(has_text="Évora").first).to_contain_text("left")
-    page.get_by_role("button", name="Ask for both replies").click()
+    ask = page.get_by_role("button", name="Ask for both replies")
+    expect(ask).to_be_disabled()  # a press before its script is there would be lost
+    held_back[0].continue_()
+    ask.click()
     expect(page.locator("#replies-status")).to_contain_text("Nothing was kept")
     expect(page.locator('[data-reply="before"] p')).to_contain_text("Évora")
     expect(page.locator('[data-reply="after"] p')).not_to_contain_text("Évora")

@@ -61,3 +61,18 @@ def test_every_script_that_a_script_imports_is_there() -> None:
     for script in SCRIPTS:
         for target in re.findall(r'^import .*? from "(\.[^"]+)";', script.read_text(), re.MULTILINE):
             assert (script.parent / target).resolve().is_file(), f"{script} imports {target}"
+
+
+WAITING = re.compile(r"<button\b[^>]*\bdata-waits\b[^>]*>")
+
+
+def test_every_button_that_waits_for_its_script_gets_one() -> None:
+    """It stands disabled in the page: forgotten by its script, it would stay so."""
+    livening = [text for path in SCRIPTS if "site/live.js" in (text := path.read_text())]
+    buttons = [button for path in TEMPLATES for button in WAITING.findall(path.read_text())]
+    assert len(buttons) >= 3
+    for button in buttons:
+        assert " disabled " in button
+        found = re.search(r'\bid="([\w-]+)"', button)
+        assert found, button
+        assert any(f'"{found[1]}"' in text for text in livening), button

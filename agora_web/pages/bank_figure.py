@@ -20,7 +20,7 @@ from rest_framework.request import Request
 from agora_web.pages import life_words
 from agora_web.pages.door import passed, visit_of
 from agora_web.pages.door_figure import memory_address
-from agora_web.pages.reach import MOST_BANKS, Reach, all_banks, each, one_bank, worded
+from agora_web.pages.reach import MOST_BANKS, Reach, all_banks, among_many, each, one_bank, worded
 from memory import life
 from memory.api.figures import Drawn, FigureQuery, FigureView
 from memory.bank_past import BankPast, past_of
@@ -54,6 +54,9 @@ class BankFigure(FigureView):
     timed = False  # of an adapter it shows the times in which that one judged, not what it scored
 
     def get(self, request: Request, **ids: UUID) -> HttpResponseBase:
+        return self._answer(request, **ids) if ids else among_many(lambda: self._answer(request))
+
+    def _answer(self, request: Request, **ids: UUID) -> HttpResponseBase:
         answer = super().get(request, **ids)
         passed([one.door for one in self.reached], visit_of(request))
         return answer

@@ -15,7 +15,7 @@ from django.views.decorators.csrf import ensure_csrf_cookie
 
 from agora_web.pages.door import Visit, passed
 from agora_web.pages.life_words import GROUPS, REASONS
-from agora_web.pages.reach import MOST_BANKS, Reach, adapters_of, all_banks, one_bank
+from agora_web.pages.reach import MOST_BANKS, Reach, adapters_of, all_banks, among_many, one_bank
 from memory.figure_page import figure_page
 from memory.services.turns import NotFound
 
@@ -38,14 +38,18 @@ def bank_life(request: HttpRequest, bank_id: UUID) -> HttpResponse:
 @figure_page
 def banks(request: HttpRequest) -> HttpResponse:
     """All banks within reach, beside each other and together."""
-    found = all_banks()
-    agents = sorted({(one.agent_name, one.agent) for one in found if one.agent})
     try:
-        context = _context(found[:MOST_BANKS], None)
+        context = among_many(_all)
     except NotFound as error:
         raise Http404(error.sentence) from error
-    context |= {"banks": found, "opened": sum(one.opened for one in found), "agents": agents, "most": MOST_BANKS}
     return render(request, "memory/banks.html", context)
+
+
+def _all() -> dict[str, Any]:
+    found = all_banks()
+    agents = sorted({(one.agent_name, one.agent) for one in found if one.agent})
+    told = {"banks": found, "opened": sum(one.opened for one in found), "agents": agents, "most": MOST_BANKS}
+    return told | _context(found[:MOST_BANKS], None)
 
 
 def _context(reached: Sequence[Reach], bank_id: UUID | None) -> dict[str, Any]:

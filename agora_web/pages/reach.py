@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from uuid import UUID
@@ -12,9 +13,11 @@ from agora_web.pages import door as doors
 from memory import selectors
 from memory.analysis import Door
 from memory.models import Bank, Memory
+from memory.services.turns import NotFound
 
 R = TypeVar("R")
 MOST_BANKS = 100  # beside each other: every one is read on its own
+TRIES = 3
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,17 @@ def _reach(bank: Bank, door: Door) -> Reach:
     # the owner of an opened bank is not named: a few letters of its id tell one from another
     name = f"{agent_name} · {bank.pk.hex[:4]}" if door.masked else agent_name
     return Reach(bank.pk, door, seat.agent_id if seat else None, agent_name, name)
+
+
+def among_many(read: Callable[[], R]) -> R:
+    """What `read` finds in all banks within reach: where an owner shuts one meanwhile, it is read again without it.
+
+    `read` asks anew which banks there are. Raises `NotFound` where doors keep being shut.
+    """
+    for _again in range(TRIES - 1):
+        with suppress(NotFound):
+            return read()
+    return read()
 
 
 def each(reached: Sequence[Reach], read: Callable[[Reach], R]) -> list[R]:

@@ -86,7 +86,7 @@ def test_reading_a_recall_again_without_a_memory_and_asking_for_both_replies(pag
     choice = page.get_by_label("Without")
     choice.select_option(label=SAID[0])
     held_back: list[Route] = []
-    page.route(re.compile("/memory/replies"), held_back.append)
+    page.route(re.compile("/memory/replies"), lambda route: held_back.append(route))
     page.get_by_role("button", name="Read again").click()
     expect(page.locator("#how")).to_contain_text("exactly what is stored")
     shown(page, "reread")

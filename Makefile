@@ -28,7 +28,7 @@ run: .venv/installed
 	@exec $(PY) manage.py up
 
 test: .venv/installed-dev check
-	@exec $(PY) -m pytest -n 2 --dist loadgroup --no-loadscope-reorder $(ARGS)
+	@exec $(PY) -m pytest -n 2 --no-loadscope-reorder $(ARGS)
 
 check: .venv/installed-dev
 	$(PY) -m ruff check .

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -15,6 +16,7 @@ from agora_web.local.bootstrap import bootstrap, drop_database
 from agora_web.local.running import services_running
 from tests.flows.first_start import FirstStart, first_start
 
+BROWSER = "tests/browser"
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
 
@@ -25,13 +27,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Processes that share a run (`-n 2 --dist loadgroup`): one drives the browser, which takes longest and so comes
-    first; the others take the rest, file by file, since what a file's tests share is costly to make."""
-    browser = Path(__file__).resolve().parent / "browser"
-    for item in items:
-        group = "browser" if item.path.is_relative_to(browser) else str(item.path)
-        item.add_marker(pytest.mark.xdist_group(group))
-    items.sort(key=lambda item: not item.path.is_relative_to(browser))
+    """The browser's tests come first: they take longest, and another process may take the rest meanwhile."""
+    items.sort(key=lambda item: not item.nodeid.startswith(f"{BROWSER}/"))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Of processes that share a run one drives the browser; the others take the rest, file by file."""
+    from tests.sharing import OneDrivesTheBrowser
+
+    return OneDrivesTheBrowser(config, log)
 
 
 def pytest_report_header() -> str:

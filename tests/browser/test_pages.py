@@ -34,6 +34,7 @@ ANIMATIONS_END = """() => Promise.allSettled(
 
 def faults(page: Page, scheme: str) -> list[str]:
     """What axe finds wrong with a page at rest, as sentences; [] when nothing."""
+    page.emulate_media(reduced_motion="reduce")  # a toast may also come while axe looks
     page.evaluate(ANIMATIONS_END)
     # To look at every node of a large page takes most of the time: what passes is only counted, and of a long table
     # its first rows speak for the others, which the same template made.

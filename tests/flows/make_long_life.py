@@ -24,7 +24,7 @@ def main(email: str, turns: int) -> None:
     with acting_as(person.pk):
         seat = take_seat(Agent.objects.get(name="Scribe"), person.pk, now=timezone.now())
         conversation = make_long_life(person.pk, seat.bank, turns)
-        refresh_table_statistics()
+    refresh_table_statistics()
     print(json.dumps({"conversation": str(conversation.pk)}))
 
 
